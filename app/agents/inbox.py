@@ -15,7 +15,7 @@ from app.core.clock import Clock, stamp
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter
 from app.domain.owners import Owned
-from app.execution.waiting import WaitKind
+from app.execution.wait_watcher import WaitKind
 
 RING = 1000
 """Changes that a client can catch up with; after more, it gets the whole list."""
@@ -85,7 +85,7 @@ class Inbox:
         self._clock = clock
         self._session_of = session_of
         self._items: dict[str, InboxItem] = {}
-        self._told: dict[str, InboxItem] = {}
+        self._shown: dict[str, InboxItem] = {}
         self._pending: deque[tuple[int, InboxChange]] = deque()
         self._ring: deque[InboxChange] = deque(maxlen=RING)
         self._start = self.cursor
@@ -94,7 +94,7 @@ class Inbox:
     @property
     def items(self) -> tuple[InboxItem, ...]:
         """Items that have been told and not closed, oldest first."""
-        return tuple(self._told.values())
+        return tuple(self._shown.values())
 
     def after(self, cursor: str) -> list[InboxChange] | None:
         """Return the changes after one that a client has seen; None if it is not known any more."""
@@ -146,9 +146,9 @@ class Inbox:
 
     def _publish(self, change: InboxChange) -> None:
         if change.state == "opened":
-            self._told[change.item.id] = change.item
+            self._shown[change.item.id] = change.item
         else:
-            self._told.pop(change.item.id, None)
+            self._shown.pop(change.item.id, None)
         self.cursor = change.cursor
         if len(self._ring) == RING:
             # Nobody who has only seen the start can catch up any more.

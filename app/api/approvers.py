@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.api.principal import Principal
 from app.domain.owners import Owned
 from app.execution.confirmation.answers import Approver
-from app.execution.waiting import WaitKind
+from app.execution.wait_watcher import WaitKind
 
 
 def approver_of(principal: Principal, *, edits: bool = False) -> Approver:

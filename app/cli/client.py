@@ -63,6 +63,7 @@ class WsClient:
         on_state: Called when the connection opens, is lost (with the reason) and ends.
         ready: The server's `ready` message, updated on each connect.
         positions: Position of each subscribed session.
+        inbox: Cursor of what waits for the user, once `watch_inbox` was called.
     """
 
     url: str
@@ -71,6 +72,7 @@ class WsClient:
     on_state: Callable[[State, str], None] = lambda _state, _detail: None
     ready: Event = field(default_factory=dict)
     positions: dict[str, Position] = field(default_factory=dict)
+    inbox: str | None = None
     _socket: websocket.ClientConnection | None = None
     _task: asyncio.Task[None] | None = None
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
@@ -140,13 +142,24 @@ class WsClient:
             del self.positions[session_id]
             raise
 
+    async def watch_inbox(self) -> Event:
+        """Watch what waits for the user; return the server's `inbox`, with all entries.
+
+        Changes are among the `events`, also after a lost connection.
+
+        Raises:
+            CommandRefused, ConnectionFailed: As `command`.
+        """
+        return await self.command("subscribe_inbox")
+
     async def drop(self) -> None:
         """Drop the connection as a bad network would, then resume it."""
         if self._socket is not None:
             self._socket.transport.abort()
 
     async def events(self) -> AsyncIterator[Event]:
-        """Yield every event of the subscribed sessions in order, and each `subscribed`.
+        """Yield every event of the subscribed sessions in order, each `subscribed`, and changes
+        of the inbox; an `inbox` with all entries if some were missed.
 
         Raises:
             ConnectionFailed: The connection ended permanently.
@@ -212,6 +225,9 @@ class WsClient:
         asked = {frame["session_id"] for frame in waiting if frame["type"] == "subscribe"}
         for session_id in self.positions.keys() - asked:
             await self._catch_up(session_id)
+        if self.inbox is not None:
+            frame: Event = {"v": 1, "type": "subscribe_inbox", "id": f"cmd_{uuid.uuid4().hex}"}
+            await self._send(frame | {"after": self.inbox})
         for frame in waiting:
             if frame["type"] == "subscribe":
                 frame.update(_place(frame["session_id"], self.positions[frame["session_id"]]))
@@ -245,6 +261,8 @@ class WsClient:
             self._refuse(message)
         elif kind == "subscribed":
             self._subscribed(message)
+        elif kind in ("inbox", "inbox_changed"):
+            self._inbox_changed(message)
         elif kind == "heartbeat":
             await self._compare(message["heads"])
         elif kind == "going_away":
@@ -277,6 +295,13 @@ class WsClient:
             position.epoch = message["epoch"]
         self._give(message)
         self._answer(message["ref"], message)
+
+    def _inbox_changed(self, message: Event) -> None:
+        is_first, self.inbox = self.inbox is None, message["cursor"]
+        if message["type"] == "inbox":
+            self._answer(message["ref"], message)
+        if message["type"] == "inbox_changed" or not (is_first or message["recovered"]):
+            self._give(message)
 
     async def _compare(self, heads: dict[str, int]) -> None:
         """Detect a silent loss: the head is ahead of the position and nothing is in flight."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from app import __version__
+from app.cli.approval_commands import approvals
 from app.cli.backup_commands import backup, restore
 from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
@@ -51,6 +52,7 @@ app.add_typer(plugins, name="plugins")
 app.add_typer(rules, name="rules")
 app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")
+app.add_typer(approvals, name="approvals")
 app.command("desktop-operator")(desktop_operator)
 app.command("can-i")(can_i_command)
 app.command("backup")(backup)

@@ -21,7 +21,8 @@ _ALWAYS = (
     r"bootstrap\.token",
     r"/proc/[^\s;|&]*environ",
     r"/proc/(?!self/)[^\s;|&/]+/(?:mem|fd|cwd|root|[^\s;|&]*[*?\[{])",
-    r"\btollgate\s+(?:token|db|serve|chat)\b",
+    r"\btollgate\s+(?:approvals|backup|call|chat|checkpoints|db|login|memory|plugins|restore|rules"
+    r"|serve|skills|sources|token|tools)\b",
 )
 _GLOB = re.compile(r"[*?\[]")
 _MAX_FOLLOWED = 2_000

@@ -25,6 +25,8 @@ PROTECTION = SelfProtection(port=8420, data_dir="/srv/tg/data", workspace="/srv/
         'for p in /proc/[0-9]*/environ; do cat "$p"; done',
         "cat /proc/$PPID/environ",
         "tollgate token create me",
+        "tollgate approvals approve cfm_1",
+        "tollgate rules add --file allow.json",
         "cat ../bootstrap.token",
     ],
 )

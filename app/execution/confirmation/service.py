@@ -43,7 +43,7 @@ from app.execution.confirmation.pending_confirmations import (
 from app.execution.confirmation.request import shown_arguments
 from app.execution.confirmation.rows import ConfirmationRows
 from app.execution.suspension import RunSuspension
-from app.execution.waiting import NoWatcher, WaitWatcher
+from app.execution.wait_watcher import NoWatcher, WaitWatcher
 from app.governance.audit.log import AuditLog
 from app.governance.grants import GrantStore, StoredGrant
 

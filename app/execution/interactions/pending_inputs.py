@@ -16,7 +16,7 @@ from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter
 from app.execution.call import CallState
 from app.execution.suspension import RunSuspension
-from app.execution.waiting import NoWatcher, WaitWatcher
+from app.execution.wait_watcher import NoWatcher, WaitWatcher
 
 T = TypeVar("T")
 Kind = Literal["question", "ticket"]

@@ -49,14 +49,14 @@ class FoundSkill:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _LastSearch:
     """Result of a search, with the state of every folder and file that it depends on."""
 
     found: list[FoundSkill]
     states: tuple[tuple[str, _State | None], ...]
 
     @classmethod
-    def of(cls, found: list[FoundSkill], paths: Iterable[str], began_ns: int) -> _Search | None:
+    def of(cls, found: list[FoundSkill], paths: Iterable[str], began_ns: int) -> _LastSearch | None:
         """Return it if every later change shows in a state; None if times are too recent, or if
         a skill could not be read to its end.
         """
@@ -90,7 +90,7 @@ class Finder:
     def __init__(self, hidden: Sequence[str] = ()) -> None:
         self._hidden = tuple(hidden)
         self._known: dict[str, tuple[object, FoundSkill]] = {}
-        self._searches: dict[tuple[SkillLocation, ...], _Search] = {}
+        self._searches: dict[tuple[SkillLocation, ...], _LastSearch] = {}
 
     def find(
         self, places: Sequence[SkillLocation], *, fresh: str | None = None
@@ -108,7 +108,7 @@ class Finder:
         found = [found for place in places for found in self._in(place, fresh, paths)]
         if len(self._searches) >= _MAX_SEARCHES:
             self._searches.clear()
-        if search := _Search.of(found, paths, began):
+        if search := _LastSearch.of(found, paths, began):
             self._searches[key] = search
         return found
 

@@ -74,7 +74,7 @@ def list_folder(folder: int) -> Listing:
     Raises:
         TooMuch: the limits of files or depth are exceeded.
     """
-    walk = _Walk()
+    walk = _FolderWalk()
     files = sorted(_walked(folder, "", 0, walk))
     if len(files) > MAX_FILES:
         raise TooMuch(f"it contains more than {MAX_FILES} files")
@@ -119,7 +119,7 @@ def digest_of(files: dict[str, SkillFile]) -> str:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FolderWalk:
     """What a walk meets beside files; `room` is how many more entries it may meet."""
 
     folders: list[str] = field(default_factory=list)
@@ -127,7 +127,9 @@ class _Walk:
     room: int = _MAX_ENTRIES
 
 
-def _walked(top: int, path: str, depth: int, walk: _Walk) -> Iterator[tuple[str, os.stat_result]]:
+def _walked(
+    top: int, path: str, depth: int, walk: _FolderWalk
+) -> Iterator[tuple[str, os.stat_result]]:
     folder = best_opener()(top, path or ".", _FOLDER)
     try:
         with os.scandir(folder) as entries:
@@ -147,7 +149,7 @@ def _walked(top: int, path: str, depth: int, walk: _Walk) -> Iterator[tuple[str,
 
 
 def _entry(
-    top: int, path: str, status: os.stat_result, depth: int, walk: _Walk
+    top: int, path: str, status: os.stat_result, depth: int, walk: _FolderWalk
 ) -> Iterator[tuple[str, os.stat_result]]:
     if stat.S_ISREG(status.st_mode):
         yield path, status

@@ -66,7 +66,7 @@ async def decline(chat: Chat, entry: Message) -> Message:
     )
 
 
-async def test_a_call_that_nobody_has_open_is_told_and_its_end_too(running: Running):
+async def test_a_call_that_nobody_has_open_is_shown_and_its_end_too(running: Running):
     async with person(running, "ann", "chat", "tools:call", "approve") as ann:
         ready = await follow(ann)
         assert (ready["type"], ready["recovered"], ready["entries"]) == ("inbox", False, [])
@@ -85,7 +85,7 @@ async def test_a_call_that_nobody_has_open_is_told_and_its_end_too(running: Runn
         assert (await follow(ann))["entries"] == []
 
 
-async def test_a_question_is_told_until_it_is_answered(running: Running):
+async def test_a_question_is_shown_until_it_is_answered(running: Running):
     async with person(running, "ann", "chat", "tools:call") as ann:
         await follow(ann)
         session_id = await wait_for_person(ann, running, QUESTION)
@@ -140,8 +140,8 @@ async def test_everybody_sees_what_they_may_decide_and_nothing_else(running: Run
         seen = {}
         for name, chat in clients.items():
             await chat.command(type="ping")
-            told = [shown(m)[2] for m in chat.seen if m["type"] == "inbox_changed"]
-            seen[name] = [told, [one["session_id"] for one in (await follow(chat))["entries"]]]
+            changes = [shown(m)[2] for m in chat.seen if m["type"] == "inbox_changed"]
+            seen[name] = [changes, [one["session_id"] for one in (await follow(chat))["entries"]]]
         assert seen == {
             "ann": [[confirmation, question]] * 2,
             "reader": [[question]] * 2,

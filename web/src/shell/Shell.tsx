@@ -26,6 +26,7 @@ const LoginsDialog = lazy(() => import("./LoginsDialog"));
 
 export function Shell({ children }: { children: ReactNode }) {
   const { t } = useTexts();
+  const { may } = useIdentity();
   const { pathname, key } = useLocation();
   const [open, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
@@ -57,6 +58,11 @@ export function Shell({ children }: { children: ReactNode }) {
           <MenuIcon size={20} aria-hidden />
         </ActionIcon>
         <Brand />
+        {may("approve") && (
+          <Link to="/admin/inbox" className={css.inboxLink}>
+            <WaitingCount />
+          </Link>
+        )}
       </header>
       {open && (
         <button type="button" className={css.shade} aria-label={t("nav.close")} onClick={close} />
