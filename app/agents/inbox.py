@@ -14,7 +14,7 @@ from typing import Any, Literal
 from app.core.clock import Clock, stamp
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter
-from app.domain.owners import Owned
+from app.domain.owners import Owned, SessionOwner
 from app.execution.wait_watcher import WaitKind
 
 RING = 1000
@@ -26,7 +26,7 @@ class InboxItem:
     """Confirmation or question that waits.
 
     Attributes:
-        session: None if it is not open, which no waiting call leaves it.
+        owner: None if its session is not open, which a waiting call keeps it.
         title: the call or the question in one line, without secrets.
         risk: `low`, `medium` or `high`; None for a question.
     """
@@ -34,7 +34,7 @@ class InboxItem:
     kind: WaitKind
     id: str
     session_id: str
-    session: Owned | None
+    owner: SessionOwner | None
     opened_at: str
     title: str
     tool_name: str
@@ -115,7 +115,7 @@ class Inbox:
             kind=kind,
             id=item_id,
             session_id=session_id,
-            session=self._session_of(session_id),
+            owner=SessionOwner.of(self._session_of(session_id)),
             opened_at=stamp(self._clock.time()),
             title=str(request.get("title") or request.get("question") or request["tool_name"]),
             tool_name=request["tool_name"],

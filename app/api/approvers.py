@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.api.principal import Principal
-from app.domain.owners import Owned
+from app.domain.owners import SessionOwner
 from app.execution.confirmation.answers import Approver
 from app.execution.wait_watcher import WaitKind
 
@@ -25,9 +25,11 @@ def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
     return Approver(principal.user_id, is_admin=principal.is_admin, agents=principal.agents)
 
 
-def may_decide(principal: Principal, kind: WaitKind, session: Owned | None) -> bool:
-    """Return whether the principal may answer what waits in a session; None is not open."""
+def may_decide(principal: Principal, kind: WaitKind, owner: SessionOwner | None) -> bool:
+    """Return whether the principal may answer what waits; only an administrator if it is not
+    known whose it is.
+    """
     scope = "approve" if kind == "confirmation" else "chat"
-    if session is None:
+    if owner is None:
         return principal.is_admin
-    return principal.holds(scope) and principal.may_enter(session)
+    return principal.holds(scope) and principal.may_enter(owner)

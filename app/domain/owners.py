@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from app.core.errors import ToolFailed
@@ -19,6 +20,21 @@ class Owned(Protocol):
 
     @property
     def agent_id(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOwner:
+    """What an `Owned` session says of its owner, without the session."""
+
+    user_id: str
+    project_id: str | None
+    agent_id: str | None
+
+    @classmethod
+    def of(cls, session: Owned | None) -> SessionOwner | None:
+        if session is None:
+            return None
+        return cls(session.user_id, session.project_id, session.agent_id)
 
 
 def owner_of(ctx: ToolContext) -> str:

@@ -40,7 +40,7 @@ class InboxSubscription:
         return [item for item in self._inbox.items if self._may_see(item)]
 
     def _may_see(self, item: InboxItem) -> bool:
-        return may_decide(self._principal, item.kind, item.session)
+        return may_decide(self._principal, item.kind, item.owner)
 
     def _deliver(self, change: InboxChange) -> None:
         if self._may_see(change.item):
