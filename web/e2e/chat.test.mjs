@@ -179,10 +179,15 @@ test("a lost connection loses nothing and doubles nothing", LIMIT, async () => {
   try {
     await scene(
       async (page) => {
-        await say(page, "run for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done");
+        const rest = "until [ -e go-on ]; do sleep 0.1; done; seq -f 'line %g' 2 6";
+        await say(page, `run echo line 1; ${rest}`);
         await page.locator("article").getByText("line 1", { exact: true }).waitFor();
         wire.cut();
         await page.getByText(/^Connection lost/).waitFor();
+        // The other lines come while nobody is connected.
+        await ask("POST", "/tools/write_file/call", {
+          arguments: { path: "go-on", content: "now" },
+        });
         await composer(page).fill("hello afterwards");
         await composer(page).press("Enter");
         wire.mend();
