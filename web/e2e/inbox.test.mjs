@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axeOf, composer, counts, reads, say } from "./harness.mjs";
-import { ask, scene, sceneWithRefusals, service } from "./stage.mjs";
+import { scene, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
 const icon = (page) => page.locator("link[rel=icon]").getAttribute("href");
@@ -49,33 +49,20 @@ test("a call that waits elsewhere shows on every page, and goes when it is answe
 );
 
 test("a question is listed in the inbox and leads to its session", LIMIT, () =>
-  scene(async (page) => {
+  scene(async (page, context) => {
     await page.goto(`${service.url}/admin/inbox`);
     await page.getByText("No pending requests.").waitFor();
-    const { id } = await ask("POST", "/sessions", { title: "Asks" });
-    const call = {
-      session_id: id,
-      arguments: { question: "Which colour?", choices: ["red", "blue"] },
-    };
-    const subscribed = await page.context().newPage();
-    await subscribed.goto(`${service.url}/chat/${id}`);
-    await composer(subscribed).waitFor();
-    const called = ask("POST", "/tools/ask_user/call", call);
-    await page.getByRole("cell", { name: "Which colour?" }).waitFor();
+    const asking = await context.newPage();
+    await asking.goto(`${service.url}/chat`);
+    await composer(asking).waitFor();
+    await say(asking, "ask");
+    const row = page.getByRole("row", { name: /colour/i });
+    await row.waitFor();
     assert.deepEqual(await axeOf(page), []);
-    await page
-      .getByRole("row", { name: /Which colour/ })
-      .getByRole("link", { name: "Open" })
-      .click();
-    await page.getByText("Which colour?").first().waitFor();
-    await page
-      .getByRole("radio", { name: "blue" })
-      .or(page.getByRole("button", { name: "blue" }))
-      .first()
-      .click();
-    const send = page.getByRole("button", { name: /^(Answer|Send answer|Submit)/ });
-    if (await send.count()) await send.first().click();
-    assert.equal((await called).status, "success");
+    await row.getByRole("link", { name: "Open" }).click();
+    await page.getByLabel("Blue").check();
+    await page.getByRole("button", { name: "Answer", exact: true }).click();
+    await page.locator("[data-kind=run_end]").waitFor();
     await reads(() => page.title(), "Tollgate");
   }),
 );
