@@ -1,6 +1,6 @@
 """Confirmations and questions of all sessions that wait for a person, as one feed.
 
-Items come from the services that wait. A change is told once everything written before it is on
+Items come from the services that wait. A change is sent once everything written before it is on
 disk, so that nobody is asked about a call that a crash would forget.
 """
 
@@ -93,7 +93,7 @@ class Inbox:
 
     @property
     def items(self) -> tuple[InboxItem, ...]:
-        """Items that have been told and not closed, oldest first."""
+        """Items that have been sent and not closed, oldest first."""
         return tuple(self._shown.values())
 
     def after(self, cursor: str) -> list[InboxChange] | None:

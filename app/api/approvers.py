@@ -1,4 +1,4 @@
-"""Who may answer what waits for a person, and as whom."""
+"""Rights and identity of the user who answers a request."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
 
 
 def may_decide(principal: Principal, kind: WaitKind, owner: SessionOwner | None) -> bool:
-    """Return whether the principal may answer what waits; only an administrator if it is not
-    known whose it is.
+    """Return whether the principal may answer a pending request; only an administrator may if
+    its owner is unknown.
     """
     scope = "approve" if kind == "confirmation" else "chat"
     if owner is None:

@@ -91,7 +91,7 @@ async def open_service(
 
 
 def _inbox(runtime: Runtime, sessions: Sessions) -> Inbox:
-    """Return the feed of what waits, with what a previous process left."""
+    """Return the feed of pending requests, including those of a previous process."""
     inbox = Inbox(runtime.db, runtime.clock, sessions.open_now)
     runtime.confirmations.watch(inbox)
     runtime.waiting.watch(inbox)

@@ -29,7 +29,7 @@ def approvals_list(url: Url = None, token: Token = None, *, as_json: Json = Fals
 
 @approvals.command("watch")
 def approvals_watch(url: Url = None, token: Token = None, *, as_json: Json = False) -> None:
-    """Print what waits for you, and each change as it happens, until interrupted."""
+    """Print pending requests, and each change as it happens, until interrupted."""
     from app.cli.approvals import watch
     from app.cli.target import find_service
 

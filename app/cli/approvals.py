@@ -1,4 +1,4 @@
-"""`tollgate approvals …`: what waits for the user in a running service, and the answers."""
+"""`tollgate approvals …`: pending requests of a running service, and the answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def list_waiting(service: RemoteService, *, as_json: bool) -> int:
 
 
 async def watch(service: RemoteService, *, as_json: bool) -> int:
-    """Print what waits for the user, then each change."""
+    """Print pending requests, then each change."""
 
     def tell(state: State, detail: str) -> None:
         if state != "connected":

@@ -63,7 +63,7 @@ class WsClient:
         on_state: Called when the connection opens, is lost (with the reason) and ends.
         ready: The server's `ready` message, updated on each connect.
         positions: Position of each subscribed session.
-        inbox: Cursor of what waits for the user, once `watch_inbox` was called.
+        inbox: Cursor of the pending requests, once `watch_inbox` was called.
     """
 
     url: str
@@ -143,7 +143,7 @@ class WsClient:
             raise
 
     async def watch_inbox(self) -> Event:
-        """Watch what waits for the user; return the server's `inbox`, with all entries.
+        """Watch pending requests; return the server's `inbox`, with all entries.
 
         Changes are among the `events`, also after a lost connection.
 

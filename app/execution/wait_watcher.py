@@ -1,4 +1,4 @@
-"""Calls that wait for a person, as seen by whoever tells that person."""
+"""Notification of calls that wait for a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WaitKind = Literal["confirmation", "question"]
 
 
 class WaitWatcher(Protocol):
-    """Is told of each wait of this process, also of those that a restart continues."""
+    """Notified of each wait of this process, including those that a restart continues."""
 
     def opened(
         self, kind: WaitKind, item_id: str, session_id: str, request: Mapping[str, Any]

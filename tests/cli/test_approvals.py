@@ -1,4 +1,4 @@
-"""`tollgate approvals`: what waits is listed, shown, watched and answered from a terminal."""
+"""`tollgate approvals` lists, shows, watches and answers pending requests."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ test("what loads without being asked for comes above what is read", LIMIT, () =>
   scene(async (page) => {
     const id = await sessionOfCalls(3);
     const { leaf_entry_id } = await ask("GET", `/sessions/${id}/messages`);
-    // Branches are told only with what is before them, so the page loads it by itself.
+    // The page loads earlier events immediately if the session has branches.
     await ask("POST", `/sessions/${id}/branch`, { entry_id: leaf_entry_id });
     let release;
     const released = new Promise((resolve) => {

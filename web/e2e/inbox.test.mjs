@@ -14,7 +14,7 @@ test("a call that waits elsewhere shows on every page, and goes when it is answe
     await asking.goto(`${service.url}/chat`);
     await composer(asking).waitFor();
     await reads(() => page.title(), "Tollgate");
-    await say(asking, "run rm -rf told");
+    await say(asking, "run rm -rf listed");
     await reads(() => page.title(), "(1) Tollgate");
     await reads(() => icon(page), /icon-waiting\.svg$/);
     assert.equal(await waiting(page).first().getAttribute("aria-label"), "1 pending confirmation");
@@ -26,7 +26,7 @@ test("a call that waits elsewhere shows on every page, and goes when it is answe
 
     await page.getByRole("link", { name: /^Admin/ }).click();
     await page.getByRole("link", { name: /^Inbox/ }).click();
-    await page.getByText("rm -rf told").first().waitFor();
+    await page.getByText("rm -rf listed").first().waitFor();
     const other = await context.newPage();
     await other.goto(`${service.url}/admin/usage`);
     await reads(() => other.title(), "(1) Tollgate");
@@ -71,7 +71,7 @@ test("notifications are asked for in the inbox, come while nobody looks, and go"
   scene(async (page, context) => {
     // A browser without a screen refuses them, so this page has its own.
     await context.addInitScript(() => {
-      window.told = [];
+      window.notified = [];
       window.Notification = class {
         static permission = "default";
         static requestPermission = async () => {
@@ -79,8 +79,8 @@ test("notifications are asked for in the inbox, come while nobody looks, and go"
           return "granted";
         };
         constructor(title, { body, tag }) {
-          window.told.push([title, body]);
-          this.close = () => window.told.push(["closed", tag]);
+          window.notified.push([title, body]);
+          this.close = () => window.notified.push(["closed", tag]);
         }
       };
       Object.defineProperty(document, "hidden", { get: () => true });
@@ -94,12 +94,12 @@ test("notifications are asked for in the inbox, come while nobody looks, and go"
     await composer(asking).waitFor();
     await say(asking, "run rm -rf unseen");
     await reads(
-      async () => (await told(page))[0],
+      async () => (await notified(page))[0],
       ["A tool call is waiting for your approval", "bash: rm -rf unseen"],
     );
     await asking.getByRole("button", { name: "Stop run" }).click();
-    await reads(async () => (await told(page))[1]?.[0], "closed");
+    await reads(async () => (await notified(page))[1]?.[0], "closed");
   }),
 );
 
-const told = (page) => page.evaluate(() => window.told);
+const notified = (page) => page.evaluate(() => window.notified);

@@ -82,7 +82,7 @@ test("a refusal of the browser leaves it off", async () => {
   expect(isOn("notification")).toBe(false);
 });
 
-test("a browser without notifications is told apart", async () => {
+test("a browser without notifications leaves it off", async () => {
   vi.unstubAllGlobals();
   expect(await setAlert("notification", true)).toBe(false);
 });

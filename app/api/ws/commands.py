@@ -182,7 +182,7 @@ class SubscribeConditions(Command):
 
 
 class SubscribeInbox(Command):
-    """Receive what waits for you, from all sessions: confirmations with the scope `approve`,
+    """Receive the pending requests of all sessions: confirmations with the scope `approve`,
     questions with `chat`. Administrators receive those of all users.
 
     The response is an `inbox` message. A repeated command replaces the subscription.
@@ -195,7 +195,7 @@ class SubscribeInbox(Command):
 
 
 class UnsubscribeInbox(Command):
-    """Stop receiving what waits."""
+    """Stop receiving pending requests."""
 
     type: Literal["unsubscribe_inbox"]
 

@@ -1,4 +1,4 @@
-"""Subscription to the inbox: what waits for the principal of a connection."""
+"""Subscription to the inbox: pending requests that the principal of a connection may answer."""
 
 from __future__ import annotations
 

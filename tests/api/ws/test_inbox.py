@@ -1,4 +1,4 @@
-"""What waits for a person reaches that person, from every session, and nobody else."""
+"""Pending requests of every session reach the users who may answer, and no others."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ export class Connection {
     };
   }
 
-  /** Watch what waits for the person; the function ends it. One watcher at a time. */
+  /** Watch pending requests; the returned function stops. One watcher at a time. */
   watchInbox(watcher: InboxWatcher): () => void {
     const inbox = { watcher, cursor: undefined };
     this.inbox = inbox;

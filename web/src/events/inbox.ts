@@ -1,4 +1,4 @@
-/** What waits for the person: the list, kept by the messages of the feed. */
+/** Pending requests, updated by the messages of the inbox. */
 import type { InboxEntry, InboxMessage } from "./messages";
 
 /** The list after a message, oldest first. */

@@ -30,7 +30,7 @@ export type EphemeralEvent =
 
 export type SessionEvent = DurableEvent | EphemeralEvent;
 
-/** What waits for the person, from all sessions. */
+/** Pending requests of all sessions. */
 export type InboxMessage = Schemas["WsInboxReady"] | Schemas["WsInboxChanged"];
 export type InboxEntry = Schemas["WsInboxEntry"];
 
