@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 from app.core.clock import Clock, stamp
 from app.core.ids import new_id
+from app.core.text import truncate
 from app.db.writer import DatabaseWriter
 from app.domain.owners import Owned, SessionOwner
 from app.execution.wait_watcher import WaitKind
 
+MAX_TITLE = 300
 RING = 1000
 """Changes that a client can catch up with; after more, it gets the whole list."""
 
@@ -88,7 +90,7 @@ class Inbox:
         self._shown: dict[str, InboxItem] = {}
         self._pending: deque[tuple[int, InboxChange]] = deque()
         self._ring: deque[InboxChange] = deque(maxlen=RING)
-        self._start = self.cursor
+        self._start: str | None = self.cursor
         db.subscribe(self._committed)
 
     @property
@@ -117,7 +119,7 @@ class Inbox:
             session_id=session_id,
             owner=SessionOwner.of(self._session_of(session_id)),
             opened_at=stamp(self._clock.time()),
-            title=str(request.get("title") or request.get("question") or request["tool_name"]),
+            title=_line(request.get("title") or request.get("question") or request["tool_name"]),
             tool_name=request["tool_name"],
             run_id=request.get("run_id"),
             agent_id=request.get("agent_id"),
@@ -152,7 +154,12 @@ class Inbox:
         self.cursor = change.cursor
         if len(self._ring) == RING:
             # Nobody who has only seen the start can catch up any more.
-            self._start = ""
+            self._start = None
         self._ring.append(change)
         for listener in tuple(self.listeners):
             listener(change)
+
+
+def _line(text: str) -> str:
+    """Return a text as one line of bounded length."""
+    return truncate(" ".join(text.split()), MAX_TITLE, "…")

@@ -26,8 +26,11 @@ class InboxSubscription:
         inbox = self._inbox
         missed = None if after is None else inbox.after(after)
         entries = [] if missed is not None else [_entry(item) for item in self._visible()]
+        # Not the newest cursor: whoever loses the connection before the missed changes have
+        # arrived would never get them.
+        cursor = inbox.cursor if after is None or missed is None else after
         recovered = missed is not None
-        self._send(InboxReady(ref=ref, cursor=inbox.cursor, recovered=recovered, entries=entries))
+        self._send(InboxReady(ref=ref, cursor=cursor, recovered=recovered, entries=entries))
         for change in missed or ():
             self._deliver(change)
         inbox.listeners.add(self._deliver)

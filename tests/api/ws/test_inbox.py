@@ -166,6 +166,7 @@ async def test_a_lost_connection_misses_nothing_and_gets_nothing_twice(running: 
         async with person(running, "ann", "approve") as again:
             ready = await follow(again, cursor)
             assert (ready["recovered"], ready["entries"]) == (True, [])
+            assert ready["cursor"] == cursor  # it may be lost before what follows has arrived
             assert shown(await again.until("inbox_changed"))[2] == second
             await again.command(type="ping")
             assert [m["type"] for m in again.seen].count("inbox_changed") == 1
@@ -182,13 +183,17 @@ async def test_after_too_many_changes_the_whole_list_comes(
     inbox = module.Inbox(running.service.db, running.service.clock, lambda _: None)
     start = inbox.cursor
     for number in range(2):
-        inbox.opened("question", f"qst_{number}", "ses_1", {"tool_name": "ask_user"})
+        request = {"tool_name": "ask_user", "question": "long\n" * 1000}
+        inbox.opened("question", f"qst_{number}", "ses_1", request)
     await running.service.db.flush()
     assert [change.item.id for change in inbox.after(start) or []] == ["qst_0", "qst_1"]
     inbox.closed("qst_0", "answered", "ann")
     await running.service.db.flush()
     assert inbox.after(start) is None
+    assert inbox.after("") is None
     assert [item.id for item in inbox.items] == ["qst_1"]
+    assert len(inbox.items[0].title) <= 300
+    assert "\n" not in inbox.items[0].title
 
 
 async def test_a_restart_tells_what_still_waits(tmp_path: Path):
