@@ -13,6 +13,7 @@ from sqlmodel import SQLModel
 from alembic import context
 from app.config.settings import load_settings
 from app.db import (
+    approval_tables,
     board_tables,
     channel_tables,
     delegation_tables,
@@ -27,6 +28,7 @@ from app.db import (
 )
 
 MODELS = (
+    approval_tables,
     board_tables,
     channel_tables,
     delegation_tables,

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import orjson
-from sqlalchemy import func, tuple_
+from sqlalchemy import func, or_, tuple_
 from sqlmodel import col, select
 
+from app.db.approval_tables import ConfirmationGroupRow
 from app.db.engine import Database
 from app.db.tables import ConfirmationRow, GrantRow, SessionRow, ToolCallRow
 from app.governance.identity.token_rules import DEFAULT_AGENT
@@ -39,14 +40,17 @@ class ConfirmationFilter:
     """Filter for confirmations; None matches all.
 
     Attributes:
-        owner: owner of the sessions.
+        owners: owners of the sessions.
+        groups: approver groups; also matches what they may answer since before `now`.
         agents, projects: visible agents and projects.
     """
 
     state: str | None = None
     session_id: str | None = None
     agent_id: str | None = None
-    owner: str | None = None
+    owners: Collection[str] | None = None
+    groups: Collection[str] = ()
+    now: float = 0.0
     agents: Collection[str] | None = None
     projects: Collection[str] | None = None
 
@@ -73,8 +77,14 @@ class ConfirmationArchive:
             query = query.where(ConfirmationRow.session_id == wanted.session_id)
         if wanted.agent_id is not None:
             query = query.where(ConfirmationRow.agent_id == wanted.agent_id)
-        if wanted.owner is not None:
-            query = query.where(SessionRow.user_id == wanted.owner)
+        if wanted.owners is not None:
+            addressed = select(ConfirmationGroupRow.confirmation_id).where(
+                col(ConfirmationGroupRow.confirmation_id) == col(ConfirmationRow.id),
+                col(ConfirmationGroupRow.group_id).in_(wanted.groups),
+                col(ConfirmationGroupRow.active_at) <= wanted.now,
+            )
+            own = col(SessionRow.user_id).in_(wanted.owners)
+            query = query.where(or_(own, addressed.exists()) if wanted.groups else own)
         if wanted.agents is not None:
             agent = func.coalesce(SessionRow.agent_id, DEFAULT_AGENT)
             query = query.where(agent.in_(wanted.agents))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.core.clock import Clock, stamp
@@ -16,7 +16,8 @@ from app.core.ids import new_id
 from app.core.text import truncate
 from app.db.writer import DatabaseWriter
 from app.domain.owners import Owned, SessionOwner
-from app.execution.wait_watcher import WaitKind
+from app.execution.wait_watcher import WaitChange, WaitKind
+from app.governance.approvals.approver import ApprovalTerms
 
 MAX_TITLE = 300
 RING = 1000
@@ -31,6 +32,7 @@ class InboxItem:
         owner: None if its session is not open, which a waiting call keeps it.
         title: the call or the question in one line, without secrets.
         risk: `low`, `medium` or `high`; None for a question.
+        terms: what an approval policy requires of a confirmation; None without a policy.
     """
 
     kind: WaitKind
@@ -45,15 +47,17 @@ class InboxItem:
     tool_call_id: str | None = None
     risk: str | None = None
     expires_at: str | None = None
+    terms: ApprovalTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InboxChange:
-    """An item came or went.
+    """An item came, changed or went.
 
     Attributes:
         cursor: names the change; a client that has seen it asks for those after it.
-        outcome: how the wait ended; None for a new item.
+        reason: why the item changed; None for one that came or went.
+        outcome: how the wait ended; None while it lasts.
         by: user who answered.
     """
 
@@ -62,9 +66,12 @@ class InboxChange:
     item: InboxItem
     outcome: str | None = None
     by: str | None = None
+    reason: WaitChange | None = None
 
     @property
-    def state(self) -> Literal["opened", "closed"]:
+    def state(self) -> Literal["opened", "changed", "closed"]:
+        if self.reason is not None:
+            return "changed"
         return "opened" if self.outcome is None else "closed"
 
 
@@ -126,18 +133,28 @@ class Inbox:
             tool_call_id=request.get("tool_call_id"),
             risk=risk.get("level"),
             expires_at=request.get("expires_at"),
+            terms=ApprovalTerms.from_dict(request.get("approval")),
         )
         self._items[item_id] = item
-        self._tell(InboxChange(new_id("ibx"), item.opened_at, item))
+        self._announce(InboxChange(new_id("ibx"), item.opened_at, item))
+
+    def changed(self, item_id: str, change: WaitChange, request: Mapping[str, Any]) -> None:
+        """See the Protocol."""
+        item = self._items.get(item_id)
+        if item is not None:
+            terms = ApprovalTerms.from_dict(request.get("approval"))
+            item = self._items[item_id] = replace(item, terms=terms)
+            moment = stamp(self._clock.time())
+            self._announce(InboxChange(new_id("ibx"), moment, item, reason=change))
 
     def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:
         """See the Protocol."""
         item = self._items.pop(item_id, None)
         if item is not None:
             moment = stamp(self._clock.time())
-            self._tell(InboxChange(new_id("ibx"), moment, item, outcome, by))
+            self._announce(InboxChange(new_id("ibx"), moment, item, outcome, by))
 
-    def _tell(self, change: InboxChange) -> None:
+    def _announce(self, change: InboxChange) -> None:
         appended, committed = self._db.watermarks
         self._pending.append((appended, change))
         self._committed(committed)
@@ -147,10 +164,10 @@ class Inbox:
             self._publish(self._pending.popleft()[1])
 
     def _publish(self, change: InboxChange) -> None:
-        if change.state == "opened":
-            self._shown[change.item.id] = change.item
-        else:
+        if change.state == "closed":
             self._shown.pop(change.item.id, None)
+        else:
+            self._shown[change.item.id] = change.item
         self.cursor = change.cursor
         if len(self._ring) == RING:
             # Nobody who has only seen the start can catch up any more.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import orjson
+
+from app.agents.inbox import InboxItem
 from app.api.principal import Principal
+from app.api.service import Service
+from app.core.errors import NotFound
+from app.db.tables import ConfirmationRow
 from app.domain.owners import SessionOwner
-from app.execution.confirmation.answers import Approver
-from app.execution.wait_watcher import WaitKind
+from app.governance.approvals.approver import ApprovalCase, ApprovalTerms, Approver
+from app.governance.approvals.rights import ApprovalRights
 
 
 def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
@@ -19,17 +25,59 @@ def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
     Raises:
         Forbidden: the principal lacks the scope `approve`, or `tools:call` for an edit.
     """
-    principal.require("approve")
+    principal.require_approver()
     if edits:
         principal.require("tools:call")
-    return Approver(principal.user_id, is_admin=principal.is_admin, agents=principal.agents)
+    return _identity(principal)
 
 
-def may_decide(principal: Principal, kind: WaitKind, owner: SessionOwner | None) -> bool:
+def may_decide(approvals: ApprovalRights, principal: Principal, item: InboxItem) -> bool:
     """Return whether the principal may answer a pending request; only an administrator may if
     its owner is unknown.
     """
-    scope = "approve" if kind == "confirmation" else "chat"
-    if owner is None:
+    if item.kind == "confirmation":
+        case = ApprovalCase(item.owner, item.terms)
+        return principal.may_approve and approvals.authority(_identity(principal), case) is not None
+    if item.owner is None:
         return principal.is_admin
-    return principal.holds(scope) and principal.may_enter(owner)
+    return principal.holds("chat") and principal.may_enter(item.owner)
+
+
+async def visible_confirmation(
+    service: Service, principal: Principal, confirmation_id: str
+) -> tuple[ConfirmationRow, SessionOwner]:
+    """Return a confirmation that the principal may read, and the owner of its session.
+
+    Raises:
+        NotFound: it does not exist, or the principal may neither use its session nor answer it.
+    """
+    row = await service.archive.confirmation(confirmation_id)
+    owner = None
+    if row is not None:
+        owner = SessionOwner.of(await service.archive.session_row(row.session_id))
+    if row is None or owner is None or not _may_read(service, principal, row, owner):
+        raise NotFound(
+            f"Confirmation {confirmation_id!r} not found", confirmation_id=confirmation_id
+        )
+    return row, owner
+
+
+def _may_read(
+    service: Service, principal: Principal, row: ConfirmationRow, owner: SessionOwner
+) -> bool:
+    if principal.may_enter(owner):
+        return True
+    terms = ApprovalTerms.from_dict(orjson.loads(row.request).get("approval"))
+    approver = _identity(principal)
+    return service.approvals.authority(approver, ApprovalCase(owner, terms)) is not None
+
+
+def _identity(principal: Principal) -> Approver:
+    return Approver(
+        principal.user_id,
+        is_admin=principal.is_admin,
+        agents=principal.agents,
+        projects=principal.projects,
+        approves=principal.holds("approve"),
+        groups=principal.approver_groups,
+    )

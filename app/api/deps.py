@@ -128,9 +128,15 @@ class RequiredScope:
         return principal
 
 
+async def _approver(principal: SignedIn) -> Principal:
+    """Return the principal if it may answer any confirmations."""
+    principal.require_approver()
+    return principal
+
+
 Chatter = Annotated[Principal, Depends(dependency(RequiredScope("chat")))]
 Caller = Annotated[Principal, Depends(dependency(RequiredScope("tools:call")))]
-Approver = Annotated[Principal, Depends(dependency(RequiredScope("approve")))]
+Approver = Annotated[Principal, Depends(dependency(_approver))]
 Admin = Annotated[Principal, Depends(dependency(RequiredScope("admin")))]
 DesktopOperator = Annotated[Principal, Depends(dependency(RequiredScope("desktop")))]
 Auditor = Annotated[Principal, Depends(dependency(RequiredScope("audit:read")))]

@@ -239,6 +239,7 @@ _SAID = {
     "already_finished": "The call has ended without running",
     "confirmation_already_resolved": "Already approved by local",
     "confirmation_expired": "The confirmation has expired; the call was not run",
+    "already_approved": "You have already approved this call; 1 of 2 approvals are given",
     "digest_mismatch": "The digest does not match this call; reload the confirmation",
     "question_already_answered": "Already answered by local",
     "question_closed": "The question has expired",

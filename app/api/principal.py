@@ -7,7 +7,7 @@ from typing import Literal
 
 from app.core.errors import Forbidden
 from app.domain.owners import Owned
-from app.governance.identity.token_rules import DEFAULT_AGENT, SCOPES
+from app.governance.identity.token_rules import DEFAULT_AGENT, SCOPES, groups_of_scopes
 from app.governance.identity.tokens import Token
 from app.governance.limits import NO_LIMITS, Limits, QuotaSubject
 
@@ -67,6 +67,21 @@ class Principal:
     def holds(self, scope: str) -> bool:
         """Return whether the principal has the scope, or `admin`."""
         return scope in self.scopes or self.is_admin
+
+    @property
+    def approver_groups(self) -> frozenset[str]:
+        """Return the approver groups that the token belongs to by a scope of its own."""
+        return groups_of_scopes(self.scopes)
+
+    @property
+    def may_approve(self) -> bool:
+        """Return whether the principal may answer any confirmations."""
+        return self.holds("approve") or bool(self.approver_groups)
+
+    def require_approver(self) -> None:
+        """Raise Forbidden unless the principal may answer any confirmations."""
+        if not self.may_approve:
+            self.require("approve")
 
     def require(self, scope: str) -> None:
         """Raise Forbidden unless the principal has the scope, or `admin`."""

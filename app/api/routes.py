@@ -22,6 +22,7 @@ from app.api.rest import (
     questions,
     runs,
     sessions,
+    substitutes,
     system,
     timeline,
     todos,
@@ -29,6 +30,8 @@ from app.api.rest import (
     webhook_deliveries,
 )
 from app.api.rest.admin import agents as admin_agents
+from app.api.rest.admin import approval_policies as admin_approval_policies
+from app.api.rest.admin import approver_groups as admin_approver_groups
 from app.api.rest.admin import audit as admin_audit
 from app.api.rest.admin import can_i as admin_can_i
 from app.api.rest.admin import channels as admin_channels
@@ -66,10 +69,11 @@ def every_route() -> Sequence[BaseRoute]:
     # `/tools/{name}`.
     subjects = (
         *(calls, health, system, identity, logins, sessions, runs, events, tools, confirmations),
-        *(artifacts, files, questions),
+        *(artifacts, files, questions, substitutes),
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),
+        *(admin_approver_groups, admin_approval_policies),
         *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
         *(admin_can_i, admin_sources),
         *(admin_channels, admin_desktop_tasks, desktop),

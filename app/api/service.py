@@ -42,6 +42,7 @@ from app.execution.limits.limiter import Limiter
 from app.execution.projects import Projects
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
+from app.governance.approvals.rights import ApprovalRights
 from app.governance.audit.log import AuditLog
 from app.governance.grants import GrantStore
 from app.governance.identity.logins import Logins
@@ -89,6 +90,7 @@ class Service:
     toolset_preview: ToolsetPreview
     decision_preview: DecisionPreview
     agents: AgentStore
+    approvals: ApprovalRights
     artifacts: ArtifactStore
     audit: AuditLog
     boards: Boards

@@ -34,6 +34,7 @@ from app.execution.provenance.written_files import WrittenFiles
 from app.execution.suspension import RunSuspension
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
+from app.governance.approvals.rights import ApprovalRights
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
 from app.governance.grants import GrantStore
@@ -105,6 +106,7 @@ class Runtime:
     confirmations: ConfirmationService
     interactions: InteractionParts
     grants: GrantStore
+    approvals: ApprovalRights
     rules: RuleStore
     rule_sets: RuleSetCache
     written: WrittenFiles

@@ -26,7 +26,7 @@ from app.execution.checkpoints.blobs import BlobStore
 from app.execution.checkpoints.store import CheckpointStore
 from app.execution.checkpoints.watched_files import WorkspaceWatch
 from app.execution.confirmation.options import GrantTtls
-from app.execution.confirmation.service import ConfirmationService
+from app.execution.confirmation.service import ConfirmationLimits, ConfirmationService
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.created_files import CreatedFiles
 from app.execution.deferred_tools import DeferredTools
@@ -46,6 +46,7 @@ from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
 from app.execution.runner import ToolRunner
 from app.execution.suspension import RunSuspension
+from app.governance.approvals.rights import ApprovalRights, approvals_of
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
 from app.governance.grants import GrantStore
@@ -92,6 +93,7 @@ class GovernanceParts:
     admission: Admission
     created: CreatedFiles
     written: WrittenFiles
+    approvals: ApprovalRights
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +129,14 @@ def build_governance(base: RuntimeBase) -> GovernanceParts:
     shells = SessionShells()
     base.services.register(SHELL_STATES, shells)
     created, written = CreatedFiles(), WrittenFiles(db, changes)
+    approvals = approvals_of(db, clock, audit, changes)
     policy = PolicyInputs(
         rule_sets,
         GrantSetCache(grants, permanent=settings.allow_permanent),
         _protection(settings),
         clock,
         rules.hit,
+        approvals.policies,
     )
     admission = Admission(
         registry,
@@ -145,7 +149,8 @@ def build_governance(base: RuntimeBase) -> GovernanceParts:
         written=written,
     )
     return GovernanceParts(
-        *(governance, resolver, deferred, grants, rules, rule_sets, admission, created, written)
+        *(governance, resolver, deferred, grants, rules, rule_sets, admission, created, written),
+        approvals,
     )
 
 
@@ -167,7 +172,7 @@ def build_pipeline(
         clock, ttl_s=settings.cache_ttl_s, enabled=settings.enable_cache, is_worked_in=is_worked_in
     )
     suspension = RunSuspension()
-    confirmations = _confirmations(base, grants, suspension)
+    confirmations = _confirmations(base, grants, suspension, governed.approvals)
     recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
     outcomes = OutcomeBuilder(
@@ -254,7 +259,7 @@ def _interactions(
 
 
 def _confirmations(
-    base: RuntimeBase, grants: GrantStore, suspension: RunSuspension
+    base: RuntimeBase, grants: GrantStore, suspension: RunSuspension, approvals: ApprovalRights
 ) -> ConfirmationService:
     settings = base.settings
     return ConfirmationService(
@@ -264,8 +269,8 @@ def _confirmations(
         base.audit,
         suspension,
         base.redactor,
-        ttl_s=settings.confirmation_ttl_s,
-        max_pending=settings.max_pending_confirmations,
+        approvals,
+        ConfirmationLimits(settings.confirmation_ttl_s, settings.max_pending_confirmations),
     )
 
 

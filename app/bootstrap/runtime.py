@@ -50,6 +50,7 @@ async def open_runtime(
         runtime = assemble(settings, registry, workspaces, db, clock)
         await runtime.projects.load()
         await runtime.grants.load()
+        await runtime.approvals.load()
         await runtime.rules.load()
         await runtime.written.load()
         await runtime.stores.load()
@@ -111,6 +112,7 @@ def assemble(
         confirmations=pipeline.confirmations,
         interactions=pipeline.interactions,
         grants=governed.grants,
+        approvals=governed.approvals,
         rules=governed.rules,
         rule_sets=governed.rule_sets,
         written=governed.written,

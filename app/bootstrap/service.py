@@ -120,6 +120,7 @@ def composed(runtime: Runtime, **parts: Any) -> ComposedService:
         runtime=runtime,
         settings=settings,
         agents=runtime.agents,
+        approvals=runtime.approvals,
         artifacts=runtime.artifacts,
         audit=audit,
         boards=runtime.boards,

@@ -32,9 +32,10 @@ from app.core.ids import call_id
 from app.core.text import clean
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.interactions.replies import QuestionReply
 from app.execution.projects import DEFAULT_PROJECT
+from app.governance.approvals.approver import Approver
 from app.governance.identity.tokens import LOCAL_USER
 
 

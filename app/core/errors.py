@@ -143,6 +143,12 @@ class ConfirmationAlreadyResolved(Conflict):
     code = "confirmation_already_resolved"
 
 
+class AlreadyApproved(Conflict):
+    """The same person has approved before, and a policy requires different people."""
+
+    code = "already_approved"
+
+
 class ConfirmationExpired(Conflict):
     code = "confirmation_expired"
 

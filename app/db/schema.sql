@@ -122,7 +122,7 @@ CREATE TABLE grants (
 	hits INTEGER DEFAULT 0 NOT NULL, 
 	last_used_at VARCHAR, 
 	revoked_at VARCHAR, 
-	revoked_by VARCHAR, 
+	revoked_by VARCHAR, max_uses INTEGER, 
 	PRIMARY KEY (id)
 );
 
@@ -686,7 +686,62 @@ CREATE TABLE run_totals (
 	PRIMARY KEY (day, agent_id, model)
 );
 
+CREATE TABLE approver_groups (
+	id VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	members TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	updated_at VARCHAR NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE approval_policies (
+	id VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	position INTEGER NOT NULL, 
+	enabled INTEGER NOT NULL, 
+	body TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	updated_at VARCHAR NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+
+CREATE TABLE approval_substitutions (
+	id VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	substitute_id VARCHAR NOT NULL, 
+	note VARCHAR NOT NULL, 
+	starts_at FLOAT NOT NULL, 
+	ends_at FLOAT NOT NULL, 
+	created_by VARCHAR NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	revoked_at VARCHAR, 
+	revoked_by VARCHAR, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE confirmation_groups (
+	confirmation_id VARCHAR NOT NULL, 
+	group_id VARCHAR NOT NULL, 
+	active_at FLOAT NOT NULL, 
+	PRIMARY KEY (confirmation_id, group_id)
+);
+
+CREATE TABLE confirmation_votes (
+	confirmation_id VARCHAR NOT NULL, 
+	person VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	digest VARCHAR NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	PRIMARY KEY (confirmation_id, person)
+);
+
 CREATE INDEX ix_appointments_owner ON appointments (owner, ends_at);
+
+CREATE INDEX ix_approval_substitutions_ends ON approval_substitutions (ends_at);
 
 CREATE INDEX ix_artifacts_session_id ON artifacts (session_id);
 
@@ -695,6 +750,8 @@ CREATE INDEX ix_audit_beside_calls ON audit (seq) WHERE kind <> 'call.finished';
 CREATE INDEX ix_audit_ts ON audit (ts);
 
 CREATE INDEX ix_chats_newest ON sessions (updated_at, id) WHERE kind = 'chat';
+
+CREATE INDEX ix_confirmation_groups_group ON confirmation_groups (group_id);
 
 CREATE INDEX ix_confirmations_newest ON confirmations (created_at, id);
 
@@ -760,4 +817,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0026');
+INSERT INTO alembic_version VALUES ('0027');

@@ -148,6 +148,9 @@ ADD_CONFIRMATION = insert(
     barrier=True,
     prepare=count_asked,
 )
+ADD_CONFIRMATION_GROUP = insert(
+    53, "confirmation_groups", "confirmation_id, group_id, active_at", "ON CONFLICT DO NOTHING"
+)
 # Text from a person is stored until the call has started, like the call; then only the fact.
 FORGET_EDITED = "edited_args = CASE WHEN edited_args IS NULL THEN NULL ELSE '{}' END"
 CANCEL_CONFIRMATION = Statement(
@@ -225,6 +228,7 @@ ALL = (
     ADD_CONFIRMATION,
     CANCEL_CONFIRMATION,
     VOID_CONFIRMATION,
+    ADD_CONFIRMATION_GROUP,
     GRANT_HIT,
     RULE_HIT,
     ADD_ARTIFACT,

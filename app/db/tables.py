@@ -349,7 +349,7 @@ class GrantRow(SQLModel, table=True):
     """Standing approval: coverage, origin and number of uses.
 
     `scope` is run, session, agent or always; `scope_id` is the ID it is bound to; `expires_at` is a
-    Unix time.
+    Unix time. It ends after `max_uses`.
     """
 
     __tablename__ = "grants"
@@ -362,6 +362,7 @@ class GrantRow(SQLModel, table=True):
     created_by: str
     created_at: str
     expires_at: float | None = None
+    max_uses: int | None = None
     hits: int = Field(default=0, sa_column_kwargs=NO)
     last_used_at: str | None = None
     revoked_at: str | None = None

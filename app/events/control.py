@@ -53,6 +53,10 @@ class InboxEntry(BaseModel):
     risk: str | None = Field(default=None, description="Risk of the call; none for a question.")
     opened_at: str
     expires_at: str | None = None
+    approved_by: list[str] = Field(
+        default_factory=list, description="People who have approved, where several must."
+    )
+    quorum: int = Field(default=1, description="Number of people who must approve.")
 
 
 class InboxReady(Wire):
@@ -70,15 +74,25 @@ class InboxReady(Wire):
 
 
 class InboxChanged(Wire):
-    """A confirmation or question of a session that you may decide came, or has ended."""
+    """A confirmation or question that you may decide came, changed or has ended.
+
+    An entry that you have not seen before can come with `changed`: since then you may decide it.
+    """
 
     type: Literal["inbox_changed"] = "inbox_changed"
     ts: str
     cursor: str = Field(description="Send it as `after` when you connect again.")
-    state: Literal["opened", "closed"]
+    state: Literal["opened", "changed", "closed"]
+    reason: Literal["reminder", "escalated", "vote"] | None = Field(
+        default=None,
+        description="Why it changed: half or nine tenths of the time have passed, further people "
+        "may answer, or one of several required people has approved.",
+    )
     entry: InboxEntry
     outcome: str | None = Field(
-        default=None, description="How it ended: approved, declined, answered, expired, cancelled."
+        default=None,
+        description="How it ended: approved, declined, answered, expired, cancelled; or "
+        "`reassigned`, if you may not decide it any more.",
     )
     by: str | None = Field(default=None, description="User who answered.")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from app.events.envelope import DurableEvent, ErrorBody, Usage
+from app.events.approval_terms import ShownTerms
+from app.events.envelope import DurableEvent, ErrorBody, Part, Usage
 
 CallStatus = Literal[
     "success",
@@ -25,12 +26,6 @@ RunStatus = Literal["success", "error", "cancelled", "max_turns", "refused", "in
 Trigger = Literal["message", "direct", "rest", "schedule", "webhook", "delegation"]
 ConfirmationOutcome = Literal["approved", "declined", "expired", "cancelled"]
 Route = Literal["main", "worker-local", "main-process-proxy", "disabled"]
-
-
-class Part(BaseModel):
-    """Base of the parts of events."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class RunStarted(DurableEvent):
@@ -300,6 +295,20 @@ class ToolConfirmationRequest(DurableEvent):
     )
     cwd: str | None = Field(default=None, description="Working directory of the call.")
     requested_by: RequestedBy | None = None
+    approval: ShownTerms | None = Field(
+        default=None, description="What an approval policy requires; null without a policy."
+    )
+
+
+class ToolConfirmationVote(DurableEvent):
+    """A person has approved, and the approval policy requires further people."""
+
+    type: Literal["tool_confirmation_vote"] = "tool_confirmation_vote"
+    confirmation_id: str
+    by: str
+    on_behalf_of: str | None = None
+    approved_by: list[str] = Field(description="Everyone who has approved so far, in order.")
+    quorum: int = Field(description="Number of people who must approve.")
 
 
 class ToolConfirmationResolved(DurableEvent):
@@ -319,6 +328,12 @@ class ToolConfirmationResolved(DurableEvent):
     )
     grant_id: str | None = Field(
         default=None, description="Standing approval that was created, or that approved the call."
+    )
+    on_behalf_of: str | None = Field(
+        default=None, description="User for whom `by` answered as a substitute."
+    )
+    approved_by: list[str] | None = Field(
+        default=None, description="Everyone who approved, where several had to."
     )
 
 

@@ -57,6 +57,12 @@ class EphemeralEvent(SessionEvent):
     operation_id: str | None = None
 
 
+class Part(BaseModel):
+    """Base of the parts of events."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
 class ErrorBody(BaseModel):
     """Error in the common form of WebSocket and REST.
 

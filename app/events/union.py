@@ -18,6 +18,7 @@ Durable: TypeAlias = (
     | durable.ToolCallStarted
     | durable.ToolCallCompleted
     | durable.ToolConfirmationRequest
+    | durable.ToolConfirmationVote
     | durable.ToolConfirmationResolved
     | durable.QuestionAsked
     | durable.QuestionAnswered

@@ -25,10 +25,11 @@ from app.execution.context import CallContext, Project
 from app.execution.created_files import CreatedFiles
 from app.execution.provenance.written_files import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
+from app.governance.approvals.policies import ApprovalPolicyStore
 from app.policy.decision import ALLOW, Decision
 from app.policy.evaluator import decide, is_plain, written_files
 from app.policy.facts import CallFacts, never
-from app.policy.grants import pattern_for
+from app.policy.grants import NO_GRANTS, pattern_for
 from app.policy.risk.model import FileRun, Given, Verdict
 from app.policy.self_protection import SelfProtection
 from app.resolver.policy_sets import GrantSetCache, RuleSetCache
@@ -49,6 +50,7 @@ class PolicyInputs:
 
     Attributes:
         on_rules: takes the ids of the rules that had a say in a call that is made.
+        approvals: policies that may require approvals of each call.
     """
 
     rules: RuleSetCache
@@ -56,6 +58,7 @@ class PolicyInputs:
     protection: SelfProtection
     clock: Clock
     on_rules: Callable[[Sequence[str]], None]
+    approvals: ApprovalPolicyStore
 
 
 class Admission:
@@ -233,14 +236,22 @@ class Admission:
             found.kept_cwd = self._start_of(found, context, was_asked=was_asked)
         facts = self._facts(found, entry, context, resolved)
         found.writes = written_files(facts)
-        found.decision = decide(
-            facts,
-            rules=rules,
-            grants=policy.grants.current(),
-            now=policy.clock.time(),
-            protection=policy.protection,
+        evaluate = partial(
+            decide, facts, rules=rules, now=policy.clock.time(), protection=policy.protection
         )
-        found.refusal = denial(found.decision)
+        decision = evaluate(grants=policy.grants.current())
+        if decision.grant_id is not None and self._requires_each(context, tool.name, decision):
+            decision = evaluate(grants=NO_GRANTS)
+        found.decision = decision
+        found.refusal = denial(decision)
+
+    def _requires_each(self, context: CallContext, tool_name: str, decision: Decision) -> bool:
+        """Return whether an approval policy lets no earlier approval of one person stand in."""
+        policies = self._policy.approvals
+        if not policies.has_strict or context.owner is None:
+            return False
+        policy = policies.covering(context.owner, tool_name, str(decision.risk))
+        return policy is not None and policy.is_strict
 
     def _start_of(self, found: Judgement, context: CallContext, *, was_asked: bool) -> str | None:
         """Where the shell was left, when the call says that it continues there.

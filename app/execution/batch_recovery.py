@@ -30,6 +30,7 @@ from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.outcome import CallOutcome
 from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.record import Recorder
+from app.governance.approvals.approver import ApprovalCase, ApprovalTerms
 from app.toolkit.result import ToolResult
 
 
@@ -124,6 +125,7 @@ class BatchRecovery:
             options={offer.option_id: offer for offer in offers},
             pattern=kept.get("pattern"),
             call=kept,
+            case=ApprovalCase(context.owner, ApprovalTerms.from_dict(request.get("approval"))),
         )
         self._confirmation_step.restore(
             call,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from app.core.protected_paths import NO_PATHS, PathSet
+from app.domain.owners import SessionOwner
 from app.events.log import SessionLog
 from app.governance.limits import NOBODY, QuotaSubject
 from app.operations.protocols.operations import Operations
@@ -94,6 +95,14 @@ class CallContext:
         object.__setattr__(self, "is_agents", self.caller in ("agent", "subagent", "mcp"))
         object.__setattr__(self, "parent_tool_call_id", parent)
         object.__setattr__(self, "scope", self.project.id if self.project else self.session_id)
+
+    @property
+    def owner(self) -> SessionOwner | None:
+        """Return the owner of the session, with the project of these calls."""
+        if self.user_id is None:
+            return None
+        project_id = self.project.id if self.project else None
+        return SessionOwner(self.user_id, project_id, self.agent_id)
 
     @property
     def counted_run(self) -> str | None:

@@ -426,7 +426,9 @@ class Executor:
         """Commit the row before a side effect, so that a crash leaves a record."""
         assert call.tool is not None
         if call.decision is not None and call.decision.grant_id is not None:
-            self._confirmation_step.released(call)
+            used_up = self._confirmation_step.released(call)
+            if used_up is not None:
+                return used_up
         if call.asked is not None:
             # Also when the commit is not seen: whoever records the end must find the row.
             call.is_claimed = True

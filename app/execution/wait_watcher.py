@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
 WaitKind = Literal["confirmation", "question"]
+WaitChange = Literal["reminder", "escalated", "vote"]
+"""`reminder`: half or nine tenths of the time have passed; `escalated`: further people may answer;
+`vote`: one of several required people has approved."""
 
 
 class WaitWatcher(Protocol):
@@ -15,6 +18,9 @@ class WaitWatcher(Protocol):
         self, kind: WaitKind, item_id: str, session_id: str, request: Mapping[str, Any]
     ) -> None:
         """A call waits from now on; `request` are the fields of its event, without secrets."""
+
+    def changed(self, item_id: str, change: WaitChange, request: Mapping[str, Any]) -> None:
+        """The wait goes on, and `request` is what it is about now. Unknown items are ignored."""
 
     def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:
         """The wait has ended; `by` is the user who answered. Unknown items are ignored."""
@@ -26,6 +32,9 @@ class NoWatcher:
     def opened(
         self, kind: WaitKind, item_id: str, session_id: str, request: Mapping[str, Any]
     ) -> None:
+        return
+
+    def changed(self, item_id: str, change: WaitChange, request: Mapping[str, Any]) -> None:
         return
 
     def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:

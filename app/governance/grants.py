@@ -28,19 +28,19 @@ GRANTS = "grants"
 
 _COLUMNS = (
     "id, tool_name, scope, scope_id, pattern, confirmation_id, created_by, created_at,"
-    " expires_at, hits, last_used_at, revoked_at, revoked_by"
+    " expires_at, hits, last_used_at, revoked_at, revoked_by, max_uses"
 )
 # A grant for a run ends with the run, even if the service was not running then.
 _ACTIVE = (
     f"SELECT {_COLUMNS} FROM grants WHERE revoked_at IS NULL"  # noqa: S608 - constants of this file
-    " AND (expires_at IS NULL OR expires_at > ?)"
+    " AND (expires_at IS NULL OR expires_at > ?) AND (max_uses IS NULL OR hits < max_uses)"
     " AND (scope <> 'run' OR scope_id IN (SELECT id FROM runs WHERE status = 'running'))"
     " ORDER BY created_at, id"
 )
 _ONE = f"SELECT {_COLUMNS} FROM grants WHERE id = ?"  # noqa: S608 - as above
 _ADD = (
     "INSERT INTO grants (id, tool_name, scope, scope_id, pattern, confirmation_id, created_by,"
-    " created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " created_at, expires_at, max_uses) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _REVOKE = "UPDATE grants SET revoked_at = ?, revoked_by = ? WHERE id = ? AND revoked_at IS NULL"
 _NO_PATTERN: Mapping[str, Any] = MappingProxyType({})
@@ -49,7 +49,7 @@ _NO_PATTERN: Mapping[str, Any] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class StoredGrant:
     """Row of a grant. `expires_at` is a Unix time; `scope_id` is the ID of the run, session or
-    agent.
+    agent; `max_uses` the number of calls that it covers at most.
     """
 
     id: str
@@ -65,6 +65,7 @@ class StoredGrant:
     last_used_at: str | None = None
     revoked_at: str | None = None
     revoked_by: str | None = None
+    max_uses: int | None = None
 
     def shown(self) -> dict[str, Any]:
         """Return the fields for the audit log."""
@@ -75,6 +76,7 @@ class StoredGrant:
             "pattern": dict(self.pattern),
             "confirmation_id": self.confirmation_id,
             "expires_at": self.expires_at,
+            "max_uses": self.max_uses,
         }
 
 
@@ -98,6 +100,8 @@ class GrantStore:
         self._clock = clock
         self._audit = audit
         self.snapshot: tuple[StoredGrant, ...] = ()
+        # Uses of the grants that end after a number of them.
+        self._uses: dict[str, int] = {}
 
     async def load(self) -> None:
         """Load the active grants."""
@@ -107,6 +111,8 @@ class GrantStore:
             return transaction.fetch(_ACTIVE, (now,))
 
         self.snapshot = tuple(map(grant_of, await self._db.transact(read)))
+        limited = [grant for grant in self.snapshot if grant.max_uses is not None]
+        self._uses = {grant.id: max(grant.hits, self._uses.get(grant.id, 0)) for grant in limited}
 
     def draft(
         self,
@@ -118,6 +124,7 @@ class GrantStore:
         confirmation_id: str | None,
         created_by: str,
         expires_at: float | None,
+        max_uses: int | None = None,
     ) -> StoredGrant:
         """Return a grant that is not active yet."""
         return StoredGrant(
@@ -130,6 +137,7 @@ class GrantStore:
             created_by,
             isoformat(self._clock.now()),
             expires_at,
+            max_uses=max_uses,
         )
 
     def add_within(self, transaction: Transaction, grant: StoredGrant) -> None:
@@ -144,6 +152,7 @@ class GrantStore:
             grant.created_by,
             grant.created_at,
             grant.expires_at,
+            grant.max_uses,
         )
         transaction.execute(_ADD, row)
         increment(transaction, GRANTS)
@@ -164,6 +173,8 @@ class GrantStore:
         now = self._clock.time()
         kept = [g for g in self.snapshot if g.expires_at is None or g.expires_at > now]
         self.snapshot = (*kept, grant)
+        if grant.max_uses is not None:
+            self._uses.setdefault(grant.id, 0)
 
     async def revoke(self, grant_id: str, *, by: str) -> StoredGrant:
         """Revoke a grant from the next call. Revoking twice changes nothing.
@@ -206,9 +217,18 @@ class GrantStore:
         if ended:
             self._drop(*ended)
 
-    def hit(self, grant_id: str) -> None:
-        """Count a use; written with the next commit."""
+    def use(self, grant_id: str) -> bool:
+        """Count a use, written with the next commit; False if all uses are taken."""
+        used = self._uses.get(grant_id)
+        if used is not None:
+            grant = next((item for item in self.snapshot if item.id == grant_id), None)
+            if grant is None or grant.max_uses is None or used >= grant.max_uses:
+                return False
+            self._uses[grant_id] = used + 1
+            if used + 1 >= grant.max_uses:
+                self._drop(grant_id)
         self._db.append(GRANT_HIT, (isoformat(self._clock.now()), grant_id))
+        return True
 
     def _drop(self, *ids: str) -> None:
         self.snapshot = tuple(grant for grant in self.snapshot if grant.id not in ids)

@@ -13,7 +13,8 @@ import orjson
 from app.agents.session_queries import SessionQueries
 from app.api.service import Service
 from app.config.settings import Settings
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
+from app.governance.approvals.approver import Approver
 from tests.execution.lab import PATIENCE_S, Watcher, open_lab
 from tests.support import forked
 from tests.support.source import ROOT

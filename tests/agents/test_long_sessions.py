@@ -13,8 +13,9 @@ import pytest
 
 from app.agents.history import to_messages
 from app.config.settings import Settings
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.governance.agents import AgentProfile
+from app.governance.approvals.approver import Approver
 from tests.agents.office import Office, open_office
 from tests.execution.lab import WRITES, AnyArgs, made
 from tests.support.scripted_anthropic.server import Received

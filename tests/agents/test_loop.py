@@ -9,7 +9,8 @@ import pytest
 
 from app.bootstrap.service import open_service
 from app.config.settings import Settings
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
+from app.governance.approvals.approver import Approver
 from app.toolkit.tool import ToolArgs
 from tests.agents.models.exchange import KEY
 from tests.agents.office import Office, open_office, settle

@@ -14,7 +14,8 @@ from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.errors import ConfirmationAlreadyResolved
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
+from app.governance.approvals.approver import Approver
 from tests.agents.models.exchange import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import (

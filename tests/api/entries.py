@@ -25,8 +25,9 @@ from app.cli.call_options import CallOptions
 from app.config.settings import Settings
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.context import CallContext
+from app.governance.approvals.approver import Approver
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
 from tests.agents.models.exchange import KEY, Waits

@@ -25,8 +25,9 @@ from app.bootstrap.installation import local_runtime
 from app.catalog.builtin import register_all_tools
 from app.config.settings import Settings
 from app.db.engine import Database
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.governance.approvals.approver import Approver
 from app.governance.identity.tokens import Tokens
 from tests.agents.suspended import killed
 from tests.api.entries import (

@@ -21,9 +21,10 @@ from app.core.clock import Clock
 from app.db.writer import Transaction
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
+from app.governance.approvals.approver import Approver
 from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import PermissionClass, SideEffectScope, Tool, ToolArgs, tool
 

@@ -21,8 +21,9 @@ from app.core.errors import (
     TollgateError,
 )
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.outcome import CallOutcome
+from app.governance.approvals.approver import Approver
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, made
 
 FULL = [
@@ -145,7 +146,8 @@ async def test_of_eight_answers_at_once_exactly_one_counts(asking: Lab):
     running = start(asking)
     await asking.watcher.until("tool_confirmation_request")
     options = ["approve_once", "decline"] * 4
-    answers = [asking.answer(option, by=f"p{n}") for n, option in enumerate(options)]
+    people = [Approver(f"p{number}", is_admin=True) for number in range(8)]
+    answers = [asking.answer(option, by=by) for option, by in zip(options, people, strict=True)]
     results = await asyncio.gather(*answers, return_exceptions=True)
     won = [result for result in results if isinstance(result, str)]
     lost = [result for result in results if isinstance(result, ConfirmationAlreadyResolved)]

@@ -1,4 +1,4 @@
-"""Approvals that last: what is offered, what they release, and when they end."""
+"""ApprovalRights that last: what is offered, what they release, and when they end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from app.config.settings import Settings
 from app.core.clock import ManualClock
 from app.core.errors import Forbidden, InvalidInput, NotFound
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver
 from app.execution.outcome import CallOutcome
 from app.governance.agents import read_profile
+from app.governance.approvals.approver import Approver
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, AnyArgs, Event, Lab, bare_lab, made
 

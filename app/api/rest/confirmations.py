@@ -8,17 +8,17 @@ import orjson
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from app.agents.approval_context import last_turns
 from app.agents.confirmation_queries import ConfirmationArchive, ConfirmationFilter
-from app.api.approvers import approver_of
+from app.api.approvers import approver_of, visible_confirmation
 from app.api.deps import Approver, ServiceDep
 from app.api.errors import problems
-from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.service import Service
 from app.api.session_deps import ReadableSession
 from app.core.errors import (
+    AlreadyApproved,
     AlreadyFinished,
     ConfirmationAlreadyResolved,
     ConfirmationExpired,
@@ -29,6 +29,7 @@ from app.core.errors import (
 )
 from app.db.tables import ConfirmationRow
 from app.execution.confirmation.answers import ConfirmationReply
+from app.governance.approvals.approver import ApprovalTerms
 
 router = routes_of("confirmations")
 
@@ -112,6 +113,27 @@ class ConfirmationPage(BaseModel):
     next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
+class ContextMessage(BaseModel):
+    """Text of a message."""
+
+    model_config = example(role="user", text="Publish the new version.", at=MOMENT)
+
+    role: str = Field(description="`user` or `assistant`.")
+    text: str
+    at: str
+
+
+class ConfirmationContext(BaseModel):
+    """What was said before a call, oldest first."""
+
+    model_config = example(
+        turns=3, messages=[{"role": "user", "text": "Publish the new version.", "at": MOMENT}]
+    )
+
+    turns: int = Field(description="Number of turns that the policy shows; 0 without one.")
+    messages: list[ContextMessage]
+
+
 class ConfirmationAnswer(Body):
     """One of the offered options, with the digest of the call."""
 
@@ -123,6 +145,12 @@ class ConfirmationAnswer(Body):
     edited_args: dict[str, Any] | None = Field(
         default=None, description="Replaces all arguments; requires `approve_once`."
     )
+    expires_in_s: float | None = Field(
+        default=None, gt=0, description="Shorter lifetime of a standing approval, in seconds."
+    )
+    max_uses: int | None = Field(
+        default=None, ge=1, le=1000, description="Number of calls that a standing approval covers."
+    )
 
 
 class ConfirmationAnswered(BaseModel):
@@ -131,7 +159,9 @@ class ConfirmationAnswered(BaseModel):
     model_config = example(confirmation_id="cfm_1", outcome="approved")
 
     confirmation_id: str
-    outcome: str
+    outcome: str = Field(
+        description="`approved` or `declined`; `recorded` if further people must approve."
+    )
 
 
 @router.get(
@@ -156,12 +186,19 @@ async def find_confirmations(
         str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> ConfirmationPage:
-    """Scope `approve`. Newest first. Administrators see those of all users."""
+    """Scope `approve`, or `approve:<group>`. Newest first.
+
+    Administrators see those of all users; others those of their own sessions and groups, and of
+    the users for whom they are a substitute.
+    """
+    approver = approver_of(principal)
     wanted = ConfirmationFilter(
         state=state,
         session_id=session_id,
         agent_id=agent_id,
-        owner=None if principal.is_admin else principal.user_id,
+        owners=None if principal.is_admin else service.approvals.owners_of(approver),
+        groups=service.approvals.groups_of(approver),
+        now=service.clock.time(),
         agents=principal.agents,
         projects=principal.projects,
     )
@@ -180,13 +217,35 @@ async def get_confirmation(
     confirmation_id: PathId, service: ServiceDep, principal: Approver
 ) -> ConfirmationDetail:
     """Scope `approve`. Includes the outcome of its call."""
-    row = await _visible(service, principal, confirmation_id)
+    row, _ = await visible_confirmation(service, principal, confirmation_id)
     call = await ConfirmationArchive(service.database).call(row.operation_id)
     return ConfirmationDetail(
         **_fields(row, orjson.loads(row.request)),
         edited=row.edited_args is not None,
         used_at=row.consumed_at if call is not None else None,
         call_status=None if call is None else call.status,
+    )
+
+
+@router.get(
+    "/confirmations/{confirmation_id}/context",
+    summary="Get the conversation before a confirmation",
+    responses=problems(NotFound),
+)
+async def get_confirmation_context(
+    confirmation_id: PathId, service: ServiceDep, principal: Approver
+) -> ConfirmationContext:
+    """Scope `approve`. The last turns, as many as the approval policy shows to approvers.
+
+    The texts of messages only, without calls and results; secrets are masked.
+    """
+    row, _ = await visible_confirmation(service, principal, confirmation_id)
+    terms = ApprovalTerms.from_dict(orjson.loads(row.request).get("approval"))
+    turns = terms.context_turns if terms else 0
+    said = await last_turns(service.archive, service.redactor, row, turns)
+    return ConfirmationContext(
+        turns=turns,
+        messages=[ContextMessage(role=item.role, text=item.text, at=item.at) for item in said],
     )
 
 
@@ -198,6 +257,7 @@ async def get_confirmation(
         Forbidden,
         AlreadyFinished,
         Conflict,
+        AlreadyApproved,
         ConfirmationAlreadyResolved,
         ConfirmationExpired,
         DigestMismatch,
@@ -209,27 +269,22 @@ async def answer_confirmation(
 ) -> ConfirmationAnswered:
     """Scope `approve`; some options also need `admin`, and `edited_args` needs `tools:call`.
 
-    The first valid answer wins. Without an answer, the call does not run.
+    The first valid answer wins. If an approval policy requires several people, one decline ends
+    the request, and the call runs after the last approval. Without an answer, it does not run.
     """
-    row = await _visible(service, principal, confirmation_id)
+    row, owner = await visible_confirmation(service, principal, confirmation_id)
     outcome = await service.confirmations.answer(
         confirmation_id,
-        ConfirmationReply(body.option_id, body.digest, body.message, body.edited_args),
+        ConfirmationReply(
+            *(body.option_id, body.digest, body.message, body.edited_args),
+            *(body.expires_in_s, body.max_uses),
+        ),
         approver_of(principal, edits=body.edited_args is not None),
         session_id=row.session_id,
+        owner=owner,
     )
     await service.db.flush()
     return ConfirmationAnswered(confirmation_id=confirmation_id, outcome=outcome)
-
-
-async def _visible(service: Service, principal: Principal, confirmation_id: str) -> ConfirmationRow:
-    row = await service.archive.confirmation(confirmation_id)
-    session = None if row is None else await service.archive.session_row(row.session_id)
-    if row is None or session is None or not principal.may_enter(session):
-        raise NotFound(
-            f"Confirmation {confirmation_id!r} not found", confirmation_id=confirmation_id
-        )
-    return row
 
 
 def _fields(row: ConfirmationRow, request: dict[str, Any]) -> dict[str, Any]:

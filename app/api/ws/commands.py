@@ -141,6 +141,12 @@ class ToolConfirmationResponse(SessionCommand):
     digest: str = Field(min_length=1, max_length=128)
     message: str | None = Field(default=None, max_length=4000, description="Shown to the model.")
     edited_args: dict[str, Any] | None = None
+    expires_in_s: float | None = Field(
+        default=None, gt=0, description="Shorter lifetime of a standing approval, in seconds."
+    )
+    max_uses: int | None = Field(
+        default=None, ge=1, le=1000, description="Number of calls that a standing approval covers."
+    )
 
 
 class QuestionResponse(SessionCommand):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from app.agents.content import user_content
-from app.api.approvers import approver_of
+from app.api.approvers import approver_of, visible_confirmation
 from app.api.delegations import stop_delegation
 from app.api.principal import Principal
 from app.api.questions import answer_question
@@ -28,6 +28,7 @@ from app.api.ws.inbox_subscription import InboxSubscription
 from app.api.ws.outbox import Outbox
 from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
+from app.domain.owners import SessionOwner
 from app.events.control import ServiceCondition, Subscribed
 from app.execution.calls import parse_calls
 from app.execution.confirmation.answers import ConfirmationReply
@@ -138,11 +139,12 @@ class Dispatcher:
         return {"conditions": [message.model_dump(exclude={"v", "type"}) for message in lasting]}
 
     def _subscribe_inbox(self, command: SubscribeInbox) -> None:
-        if not self._principal.holds("approve"):
+        if not self._principal.may_approve:
             self._principal.require("chat")
         self._unsubscribe_inbox()
+        service = self._service
         subscription = InboxSubscription(
-            self._service.inbox, self._principal, self._connection.outbox
+            service.inbox, service.approvals, self._principal, self._connection.outbox
         )
         subscription.start(command.id, command.after)
         self._connection.inbox = subscription
@@ -196,16 +198,28 @@ class Dispatcher:
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
         service, principal = self._service, self._principal
         approver = approver_of(principal, edits=command.edited_args is not None)
-        session = await service.session_for(principal, command.session_id)
         outcome = await service.confirmations.answer(
             command.confirmation_id,
             ConfirmationReply(
-                command.option_id, command.digest, command.message, command.edited_args
+                *(command.option_id, command.digest, command.message, command.edited_args),
+                *(command.expires_in_s, command.max_uses),
             ),
             approver,
-            session_id=session.id,
+            session_id=command.session_id,
+            owner=await self._owner(command),
         )
         return {"outcome": outcome}
+
+    async def _owner(self, command: ToolConfirmationResponse) -> SessionOwner:
+        """Return the owner of a session that the principal may use, or answer for."""
+        service, principal = self._service, self._principal
+        session = await service.sessions.get(command.session_id)
+        if session is not None and principal.may_enter(session):
+            return SessionOwner(session.user_id, session.project_id, session.agent_id)
+        row, owner = await visible_confirmation(service, principal, command.confirmation_id)
+        if row.session_id != command.session_id:
+            raise NotFound(f"Session {command.session_id!r} not found")
+        return owner
 
     async def _answer(self, command: QuestionResponse) -> dict[str, Any]:
         service, principal = self._service, self._principal

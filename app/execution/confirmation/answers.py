@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from app.core.errors import (
+    AlreadyApproved,
     ConfirmationAlreadyResolved,
     ConfirmationExpired,
     DigestMismatch,
@@ -15,27 +16,7 @@ from app.core.errors import (
 )
 from app.events.durable import ConfirmationOutcome
 from app.execution.confirmation.options import APPROVE_ONCE, AnswerOption
-from app.governance.identity.token_rules import DEFAULT_AGENT
-
-PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
-
-
-@dataclass(frozen=True, slots=True)
-class Approver:
-    """Identity of the user who answers. Only people may answer; some answers require an
-    administrator.
-
-    Attributes:
-        agents: agents whose calls the user may answer for; None for all.
-    """
-
-    user_id: str
-    is_admin: bool = False
-    kind: PrincipalKind = "person"
-    agents: frozenset[str] | None = None
-
-    def may_answer_for(self, agent_id: str | None) -> bool:
-        return self.agents is None or (agent_id or DEFAULT_AGENT) in self.agents
+from app.governance.approvals.approver import Approver
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +26,16 @@ class ConfirmationReply:
     Attributes:
         edited_args: replacement for all arguments.
         message: message for the model.
+        expires_in_s: shorter lifetime of a standing approval, in seconds.
+        max_uses: number of later calls that a standing approval covers at most.
     """
 
     option_id: str
     digest: str
     message: str | None = None
     edited_args: dict[str, Any] | None = None
+    expires_in_s: float | None = None
+    max_uses: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +45,8 @@ class ConfirmationResolution:
     Attributes:
         edited_args: arguments from a person that replace the model's.
         is_released: answered by a standing approval from another confirmation.
+        on_behalf_of: user whose substitute answered.
+        approved_by: everyone who approved, where a policy requires several.
         grant_id: standing approval created by the answer, or that released the call.
     """
 
@@ -70,6 +57,21 @@ class ConfirmationResolution:
     edited_args: dict[str, Any] | None = None
     grant_id: str | None = None
     is_released: bool = False
+    on_behalf_of: str | None = None
+    approved_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VoteLost:
+    """An approval that did not count.
+
+    Attributes:
+        is_repeat: the same person has approved before.
+        row: status, digest and answerer of the confirmation.
+    """
+
+    is_repeat: bool
+    row: tuple[Any, ...]
 
 
 def chosen_option(
@@ -105,6 +107,11 @@ def chosen_option(
             f"Edited arguments require {APPROVE_ONCE!r}: they are approved for this call only",
             field="edited_args",
         )
+    for field, value in (("expires_in_s", reply.expires_in_s), ("max_uses", reply.max_uses)):
+        if value is not None and option.scope is None:
+            raise InvalidInput(
+                f"{field} limits a standing approval, and {option.option_id!r} is none", field=field
+            )
     return option
 
 
@@ -122,3 +129,19 @@ def refusal(
             by=by,
         )
     return DigestMismatch("The digest does not match this call; reload the confirmation")
+
+
+def repeated_vote(confirmation_id: str, *, approved: int, quorum: int) -> AlreadyApproved:
+    """Return why a second approval of the same person is refused."""
+    return AlreadyApproved(
+        f"You have already approved this call; {approved} of {quorum} approvals are given",
+        confirmation_id=confirmation_id,
+        approved=approved,
+        quorum=quorum,
+    )
+
+
+def shorter(offered_s: float | None, wanted_s: float | None) -> float | None:
+    """Return the lifetime of a standing approval: no longer than offered; None for no end."""
+    given = [lives for lives in (offered_s, wanted_s) if lives]
+    return min(given, default=None)

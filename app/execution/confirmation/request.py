@@ -17,6 +17,7 @@ from app.execution.confirmation.pending_confirmations import ConfirmationRequest
 from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
 from app.execution.record import bounded, title
+from app.governance.approvals.approver import ApprovalCase, ApprovalTerms
 from app.policy.decision import Decision
 from app.policy.grants import describe_pattern
 from app.policy.risk.model import Verdict
@@ -98,11 +99,14 @@ def confirmation_request(
     targets: Targets,
     again: str,
     agent: str | None,
+    terms: ApprovalTerms | None,
+    expires_in_s: float | None,
 ) -> ConfirmationRequest:
     """Build the confirmation of a call: exactly what would run, and the reasons.
 
     Args:
         again: reason for a second confirmation.
+        terms: what a policy requires of the approvers.
     """
     assert call.prepared is not None
     assert call.decision is not None
@@ -111,7 +115,10 @@ def confirmation_request(
     cwd = call.cwd
     shown = shown_arguments(call.prepared.raw, redactor)
     version = tool_version(call.tool)
-    coverage = None if pattern is None else _coverage(pattern, redactor, targets)
+    several = terms is not None and terms.quorum > 1
+    # An approval for later calls is one person's, and several must approve each call.
+    pattern = None if several else pattern
+    coverage = _coverage(pattern, redactor, targets) if pattern else None
     options = options_for(
         coverage=coverage,
         run_id=context.run_id,
@@ -124,7 +131,7 @@ def confirmation_request(
         "description": redactor.text(_description(call, decision, again)),
         "subject": _subject(call.tool, shown, cwd),
         "risk": {"level": decision.risk, "rules": redactor.secrets_in(_rules(decision, again))},
-        "editable": True,
+        "editable": not several,
         "response_schema": _schema(call.tool),
         "segments": redactor.secrets_in(_segments(decision)),
         "targets": redactor.secrets_in(list(targets.shown)),
@@ -140,15 +147,25 @@ def confirmation_request(
         fields=fields,
         options={option.option_id: option for option in options},
         pattern=pattern,
-        call={
-            "arguments": call.prepared.raw,
-            "version": version,
-            "reasons": sorted(reasons_of(call)),
-            "ask_reasons": list(call.ask_reasons),
-            "pattern": pattern,
-            "targets": targets.to_dict(),
-        },
+        case=ApprovalCase(context.owner, terms),
+        expires_in_s=expires_in_s,
+        call=_resumable(call, version, pattern, targets),
     )
+
+
+def _resumable(
+    call: CallState, version: str, pattern: Mapping[str, Any] | None, targets: Targets
+) -> dict[str, Any]:
+    """Return what a restarted service needs to run exactly this call."""
+    assert call.prepared is not None
+    return {
+        "arguments": call.prepared.raw,
+        "version": version,
+        "reasons": sorted(reasons_of(call)),
+        "ask_reasons": list(call.ask_reasons),
+        "pattern": pattern,
+        "targets": targets.to_dict(),
+    }
 
 
 def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:

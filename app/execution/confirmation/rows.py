@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.clock import Clock, isoformat
@@ -10,17 +11,19 @@ from app.core.errors import Conflict
 from app.core.text import dump_json
 from app.db.statements import (
     ADD_CONFIRMATION,
+    ADD_CONFIRMATION_GROUP,
     CANCEL_CONFIRMATION,
     FORGET_EDITED,
     START_CALL,
     VOID_CONFIRMATION,
 )
 from app.db.writer import DatabaseWriter, Row, Transaction
-from app.execution.confirmation.answers import ConfirmationResolution
+from app.execution.confirmation.answers import ConfirmationResolution, VoteLost
 from app.execution.confirmation.pending_confirmations import (
     ConfirmationRequest,
     PendingConfirmation,
 )
+from app.governance.approvals.approver import ApprovalTerms, user_key
 from app.governance.audit.log import AuditEntry, AuditLog
 
 Write = Callable[[Transaction], bool]
@@ -39,6 +42,17 @@ _CONSUME = (
     f"UPDATE confirmations SET consumed_at = ?, call = '{{}}', {FORGET_EDITED}"  # noqa: S608
     " WHERE id = ? AND status = 'approved' AND consumed_at IS NULL"
 )
+# One row for each person, and only while the request is open.
+_VOTE = (
+    "INSERT INTO confirmation_votes (confirmation_id, person, user_id, digest, created_at)"
+    " SELECT id, ?, ?, digest, ? FROM confirmations WHERE id = ? AND status = 'pending'"
+    " AND digest = ? AND (expires_at IS NULL OR expires_at > ?) ON CONFLICT DO NOTHING"
+)
+_VOTES = (
+    "SELECT user_id, person FROM confirmation_votes WHERE confirmation_id = ?"
+    " ORDER BY created_at, rowid"
+)
+_NOTE_VOTES = "UPDATE confirmations SET request = ? WHERE id = ?"
 _READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirmations WHERE id = ?"
 
 
@@ -79,6 +93,9 @@ class ConfirmationRows:
             *(isoformat(self._clock.now()), expires),
         )
         self._db.append(ADD_CONFIRMATION, row)
+        for step in question.case.terms.steps if question.case.terms else ():
+            for group in step.groups:
+                self._db.append(ADD_CONFIRMATION_GROUP, (confirmation_id, group, step.at))
 
     def answered(
         self, confirmation_id: str, pending: PendingConfirmation, answer: ConfirmationResolution
@@ -109,6 +126,51 @@ class ConfirmationRows:
                 ),
             )
             return True
+
+        return write
+
+    def voted(
+        self,
+        confirmation_id: str,
+        pending: PendingConfirmation,
+        terms: ApprovalTerms,
+        answer: ConfirmationResolution,
+    ) -> Callable[[Transaction], tuple[str, ...] | VoteLost]:
+        """Return the statement that counts an approval, and approves the call with the last one.
+
+        It returns who has approved so far, in order.
+        """
+        moment = self._clock.now()
+        digest, by = pending.question.digest, answer.by or ""
+        person = user_key(answer.on_behalf_of or by)
+        row = (person, by, isoformat(moment), confirmation_id, digest, moment.timestamp())
+
+        def write(transaction: Transaction) -> tuple[str, ...] | VoteLost:
+            counted = transaction.execute(_VOTE, row)
+            votes = transaction.fetch(_VOTES, (confirmation_id,))
+            if not counted:
+                found = self.read(transaction, confirmation_id) or ("cancelled", digest, None)
+                is_open = found[0] == "pending"
+                return VoteLost(is_open and any(person == vote[1] for vote in votes), found)
+            names = tuple(str(vote[0]) for vote in votes)
+            reported = replace(terms, approved_by=names).to_dict()
+            request = dump_json({**pending.request, "approval": reported}).decode()
+            transaction.execute(_NOTE_VOTES, (request, confirmation_id))
+            if len(names) < terms.quorum:
+                self._audit.within(
+                    transaction,
+                    AuditEntry(
+                        "confirmation.vote",
+                        actor=by,
+                        subject=confirmation_id,
+                        **_about(pending.log.session_id, pending.question),
+                        outcome="approved",
+                        detail=_vote_data(answer, len(names), terms.quorum),
+                    ),
+                )
+            elif not self.answered(confirmation_id, pending, answer)(transaction):
+                raise Conflict("The request has ended", confirmation_id=confirmation_id)
+            return names
 
         return write
 
@@ -190,7 +252,7 @@ def _about(session_id: str, question: ConfirmationRequest) -> dict[str, Any]:
 
 def _asked(question: ConfirmationRequest) -> dict[str, Any]:
     fields = question.fields
-    listed = {name: fields.get(name) for name in ("target_list", "asked_again")}
+    listed = {name: fields.get(name) for name in ("target_list", "asked_again", "approval")}
     data = {"digest": question.digest, "risk": fields["risk"]}
     return data | {name: value for name, value in listed.items() if value is not None}
 
@@ -200,5 +262,13 @@ def _resolution_data(answer: ConfirmationResolution) -> dict[str, Any]:
         "option_id": answer.option_id,
         "message": answer.message,
         "grant_id": answer.grant_id,
+        "on_behalf_of": answer.on_behalf_of,
     }
     return {key: value for key, value in data.items() if value is not None}
+
+
+def _vote_data(answer: ConfirmationResolution, approved: int, quorum: int) -> dict[str, Any]:
+    data: dict[str, Any] = {"approved": approved, "quorum": quorum}
+    if answer.on_behalf_of is not None:
+        data["on_behalf_of"] = answer.on_behalf_of
+    return data

@@ -9,31 +9,20 @@ process asks it again under the same ID.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 from app.core.clock import Clock, stamp
-from app.core.errors import (
-    AlreadyFinished,
-    Conflict,
-    NotFound,
-    RateLimited,
-    StorageUnavailable,
-    TollgateError,
-)
+from app.core.errors import RateLimited, StorageUnavailable
 from app.core.ids import new_id
+from app.core.kept_tasks import KeptTasks
 from app.core.redaction import Redactor
-from app.db.writer import DatabaseWriter, Row, Transaction
+from app.db.writer import DatabaseWriter, Row
+from app.domain.owners import SessionOwner
 from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
-from app.execution.confirmation.answers import (
-    Approver,
-    ConfirmationReply,
-    ConfirmationResolution,
-    chosen_option,
-    refusal,
-)
-from app.execution.confirmation.options import AnswerOption
+from app.execution.confirmation.answer_recorder import AnswerOutcome, AnswerRecorder
+from app.execution.confirmation.answers import ConfirmationReply, ConfirmationResolution
 from app.execution.confirmation.pending_confirmations import (
     ConfirmationRequest,
     PendingConfirmation,
@@ -42,12 +31,29 @@ from app.execution.confirmation.pending_confirmations import (
 )
 from app.execution.confirmation.request import shown_arguments
 from app.execution.confirmation.rows import ConfirmationRows
+from app.execution.confirmation.timers import reminders
 from app.execution.suspension import RunSuspension
-from app.execution.wait_watcher import NoWatcher, WaitWatcher
+from app.execution.wait_watcher import WaitWatcher
+from app.governance.approvals.approver import ApprovalTerms, Approver
+from app.governance.approvals.policies import ApprovalPolicy
+from app.governance.approvals.rights import ApprovalRights
 from app.governance.audit.log import AuditLog
-from app.governance.grants import GrantStore, StoredGrant
+from app.governance.grants import GrantStore
 
 _CANCELLED = ConfirmationResolution("cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationLimits:
+    """Limits of open confirmations.
+
+    Attributes:
+        ttl_s: lifetime in seconds; 0 for no end.
+        max_pending: number of open confirmations of one session.
+    """
+
+    ttl_s: float = 600.0
+    max_pending: int = 50
 
 
 class ConfirmationService:
@@ -61,33 +67,45 @@ class ConfirmationService:
         audit: AuditLog,
         suspension: RunSuspension,
         redactor: Redactor,
-        *,
-        ttl_s: float = 600.0,
-        max_pending: int = 50,
+        approvals: ApprovalRights,
+        limits: ConfirmationLimits,
     ) -> None:
         self._db = db
         self._clock = clock
         self._rows = ConfirmationRows(db, clock, audit)
-        self._grants = grants
         self._redactor = redactor
-        self._ttl_s = ttl_s
-        self._max_pending = max_pending
-        self._open = PendingConfirmations()
+        self._approvals = approvals
+        self._limits = limits
+        self._open = PendingConfirmations(clock, self._expire)
+        self._answers = AnswerRecorder(
+            *(db, clock, self._rows, self._open, grants, approvals, redactor, self._resolve)
+        )
         self._futures: dict[str, asyncio.Future[ConfirmationResolution]] = {}
         # Runs of approved but unused confirmations.
         self._unused: dict[str, str | None] = {}
         self._suspension = suspension
-        self._settling: set[asyncio.Task[None]] = set()
-        self._watcher: WaitWatcher = NoWatcher()
+        self._tasks = KeptTasks()
         suspension.watch(self)
 
     def watch(self, watcher: WaitWatcher) -> None:
-        """Tell `watcher` of the open confirmations, and of each from now on."""
-        self._watcher = watcher
-        for key, item in self._open.items.items():
-            watcher.opened("confirmation", key, item.log.session_id, item.request)
+        """Notify `watcher` of the open confirmations, and of each from now on."""
+        self._open.watch(watcher)
 
     # -- for the asking call --------------------------------------------------------------
+
+    def policy_for(
+        self, owner: SessionOwner | None, tool_name: str, risk: str
+    ) -> ApprovalPolicy | None:
+        """Return the approval policy that applies to a call."""
+        if owner is None:
+            return None
+        return self._approvals.policies.covering(owner, tool_name, risk)
+
+    def terms_of(
+        self, policy: ApprovalPolicy | None, requester: str | None
+    ) -> ApprovalTerms | None:
+        """Return what a policy requires of a request that is opened now."""
+        return None if policy is None else policy.terms(requester, self._clock.time())
 
     def put(self, log: SessionLog, question: ConfirmationRequest, requester: Requester) -> str:
         """Open a confirmation and return its ID for `wait`.
@@ -95,12 +113,13 @@ class ConfirmationService:
         Raises:
             RateLimited: too many confirmations are open in this session.
         """
-        if len(self._open.by_session.get(log.session_id, ())) >= self._max_pending:
-            raise RateLimited(
-                f"{self._max_pending} confirmations are open in this session; answer some first"
-            )
-        confirmation_id = new_id("cfm")
-        expires = self._clock.time() + self._ttl_s if self._ttl_s else None
+        most = self._limits.max_pending
+        if len(self._open.by_session.get(log.session_id, ())) >= most:
+            raise RateLimited(f"{most} confirmations are open in this session; answer some first")
+        confirmation_id, now = new_id("cfm"), self._clock.time()
+        lives = self._limits.ttl_s if question.expires_in_s is None else question.expires_in_s
+        expires = now + lives if lives else None
+        question = replace(question, call={**question.call, "reminders": reminders(now, expires)})
         request: dict[str, Any] = {
             **question.ids,
             **question.fields,
@@ -108,6 +127,7 @@ class ConfirmationService:
             "digest": question.digest,
             "options": [option.to_dict() for option in question.options.values()],
             "expires_at": stamp(expires) if expires else None,
+            "approval": question.case.terms.to_dict() if question.case.terms else None,
         }
         self._rows.add(confirmation_id, log.session_id, question, request, expires)
         log.emit(ToolConfirmationRequest, confirmation_id=confirmation_id, **request)
@@ -201,43 +221,17 @@ class ConfirmationService:
         approver: Approver,
         *,
         session_id: str | None = None,
-    ) -> Literal["approved", "declined"]:
-        """Submit an answer: the first valid one wins.
+        owner: SessionOwner | None = None,
+    ) -> AnswerOutcome:
+        """Submit an answer. See `AnswerRecorder.answer`."""
+        return await self._answers.answer(
+            confirmation_id, reply, approver, session_id=session_id, owner=owner
+        )
 
-        Raises:
-            NotFound: the confirmation does not exist (in this session).
-            Forbidden: the approver may not give this answer.
-            InvalidInput: the option was not offered, or the edited arguments are invalid or denied.
-            DigestMismatch: the answer belongs to another call.
-            ConfirmationExpired: the confirmation has expired.
-            ConfirmationAlreadyResolved: someone else answered first.
-            AlreadyFinished: the call has been cancelled.
-        """
-        pending = self._open.items.get(confirmation_id)
-        if pending is None or session_id not in (None, pending.log.session_id):
-            raise await self._not_open(confirmation_id, reply, session_id)
-        question = pending.question
-        option = chosen_option(
-            question.options, reply, approver, agent_id=question.ids.get("agent_id")
-        )
-        if reply.digest != question.digest:
-            raise refusal("", status="pending", stored_digest="", by=None, digest=reply.digest)
-        edited = None
-        if reply.edited_args is not None:
-            edited = await pending.requester.checked(reply.edited_args)
-        grant = self._drafted(confirmation_id, question, option, approver)
-        outcome: Literal["approved", "declined"] = (
-            "approved" if option.kind == "allow" else "declined"
-        )
-        grant_id = grant.id if grant else None
-        message = None if reply.message is None else self._redactor.text(reply.message)
-        answer = ConfirmationResolution(
-            outcome, option.option_id, approver.user_id, message, edited, grant_id
-        )
-        # A committed answer applies, even if its sender has disconnected.
-        taking = self._keep(self._take(confirmation_id, pending, answer, grant))
-        await asyncio.shield(taking)
-        return outcome
+    def check_due(self) -> None:
+        """Send the reminders, and end what has expired, by the clock as it is now."""
+        for confirmation_id in tuple(self._open.items):
+            self._open.check(confirmation_id)
 
     def pending(self, session_id: str) -> list[dict[str, Any]]:
         """Return the open confirmations of a session, as event fields."""
@@ -252,8 +246,7 @@ class ConfirmationService:
         if not waiting and run_id not in self._unused.values():
             return False
         for item in waiting:
-            if item.timer is not None:
-                item.timer.cancel()
+            item.stop()
         return True
 
     # -- internal -------------------------------------------------------------------------
@@ -269,128 +262,12 @@ class ConfirmationService:
     ) -> PendingConfirmation:
         loop = asyncio.get_running_loop()
         pending = PendingConfirmation(log, question, request, requester, loop.create_future())
-        self._open.add(confirmation_id, pending)
         self._futures[confirmation_id] = pending.future
-        self._watcher.opened("confirmation", confirmation_id, log.session_id, request)
-        if expires:
-            left = max(0.0, expires - self._clock.time())
-            pending.timer = loop.call_later(left, self._expire, confirmation_id)
+        self._open.add(confirmation_id, pending, expires)
         return pending
 
-    def _drafted(
-        self,
-        confirmation_id: str,
-        question: ConfirmationRequest,
-        option: AnswerOption,
-        approver: Approver,
-    ) -> StoredGrant | None:
-        if option.scope is None or question.pattern is None:
-            return None
-        lives = option.expires_in_s
-        return self._grants.draft(
-            tool_name=question.tool_name,
-            scope=option.scope,
-            scope_id=option.scope_id,
-            pattern=question.pattern,
-            confirmation_id=confirmation_id,
-            created_by=approver.user_id,
-            expires_at=self._clock.time() + lives if lives else None,
-        )
-
-    async def _take(
-        self,
-        confirmation_id: str,
-        pending: PendingConfirmation,
-        answer: ConfirmationResolution,
-        grant: StoredGrant | None,
-    ) -> None:
-        """Store the answer by compare-and-set, and wake the call."""
-        write = self._rows.answered(confirmation_id, pending, answer)
-
-        def claim(transaction: Transaction) -> tuple[Any, ...] | None:
-            if not write(transaction):
-                return self._rows.read(transaction, confirmation_id)
-            if grant is not None:
-                self._grants.add_within(transaction, grant)
-            return None
-
-        lost = await self._db.transact(claim)
-        if lost is not None:
-            raise refusal(
-                confirmation_id,
-                status=lost[0],
-                stored_digest=lost[1],
-                by=lost[2],
-                digest=pending.question.digest,
-            )
-        if grant is not None:
-            self._grants.adopt(grant)
-        if confirmation_id not in self._open.items:
-            raise AlreadyFinished(
-                "The call has ended without running", confirmation_id=confirmation_id
-            )
-        self._resolve(confirmation_id, answer)
-        if grant is not None:
-            await self._release(grant, answer)
-
-    async def _release(self, grant: StoredGrant, answer: ConfirmationResolution) -> None:
-        """Release waiting calls that the same answer now covers."""
-        released = ConfirmationResolution(
-            "approved", answer.option_id, answer.by, grant_id=grant.id, is_released=True
-        )
-        writes = {
-            key: self._rows.answered(key, item, released)
-            for key, item in self._open.items.items()
-            if _concerns(grant, item) and item.requester.released_by() == grant.id
-        }
-        if not writes:
-            return
-
-        def claim(transaction: Transaction) -> list[str]:
-            return [key for key, write in writes.items() if write(transaction)]
-
-        for key in await self._db.transact(claim):
-            self._grants.hit(grant.id)
-            self._resolve(key, released)
-
-    async def _not_open(
-        self, confirmation_id: str, reply: ConfirmationReply, session_id: str | None
-    ) -> TollgateError:
-        """Return why the confirmation cannot be answered."""
-
-        def read(transaction: Transaction) -> tuple[Any, ...] | None:
-            return self._rows.read(transaction, confirmation_id)
-
-        found = await self._db.transact(read)
-        if found is None or session_id not in (None, found[4]):
-            return NotFound(
-                f"Confirmation {confirmation_id!r} not found in this session",
-                confirmation_id=confirmation_id,
-            )
-        status, digest, by, expires, _ = found
-        if status == "pending" and (expires is None or expires > self._clock.time()):
-            return Conflict(
-                "The call waits in another process; answer it there",
-                confirmation_id=confirmation_id,
-            )
-        return refusal(
-            confirmation_id, status=status, stored_digest=digest, by=by, digest=reply.digest
-        )
-
     def _expire(self, confirmation_id: str) -> None:
-        self._keep(self._settle_expired(confirmation_id))
-
-    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run `work` to its end, even if its waiter is cancelled."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._settling.add(task)
-        task.add_done_callback(self._settled)
-        return task
-
-    def _settled(self, task: asyncio.Task[None]) -> None:
-        self._settling.discard(task)
-        if not task.cancelled():
-            task.exception()  # The waiter receives it, if there still is one.
+        self._tasks.keep(self._settle_expired(confirmation_id))
 
     async def _settle_expired(self, confirmation_id: str) -> None:
         """Settle an expired confirmation; an answer already in the database wins."""
@@ -413,12 +290,7 @@ class ConfirmationService:
     def _forget(
         self, confirmation_id: str, answer: ConfirmationResolution
     ) -> PendingConfirmation | None:
-        pending = self._open.pop(confirmation_id)
-        if pending is not None:
-            if pending.timer is not None:
-                pending.timer.cancel()
-            self._watcher.closed(confirmation_id, answer.outcome, answer.by)
-        return pending
+        return self._open.pop(confirmation_id, answer.outcome, answer.by)
 
     def _note_unused(
         self, confirmation_id: str, pending: PendingConfirmation, answer: ConfirmationResolution
@@ -442,18 +314,8 @@ class ConfirmationService:
             message=answer.message,
             edited_args=None if edited is None else shown_arguments(edited, self._redactor),
             grant_id=answer.grant_id,
+            on_behalf_of=answer.on_behalf_of,
+            approved_by=list(answer.approved_by) or None,
         )
         if not pending.future.done():
             pending.future.set_result(answer)
-
-
-def _concerns(grant: StoredGrant, pending: PendingConfirmation) -> bool:
-    """Return whether a grant may cover the call of a confirmation, before policy evaluates it."""
-    if grant.tool_name != pending.question.tool_name:
-        return False
-    ids = {
-        "run": pending.run_id,
-        "session": pending.log.session_id,
-        "agent": pending.question.ids.get("agent_id"),
-    }
-    return grant.scope == "always" or ids[grant.scope] == grant.scope_id

@@ -122,10 +122,17 @@ class ConfirmationStep:
             self._db.append(KEEP_BATCH, (kept_of(batch), context.run_id))
             batch.is_kept = True
 
-    def released(self, call: CallState) -> None:
-        """Count the use of the grant that replaced a person's answer."""
-        if call.asked is None and call.decision is not None and call.decision.grant_id is not None:
-            self._grants.hit(call.decision.grant_id)
+    def released(self, call: CallState) -> Refusal | None:
+        """Count the use of the grant that replaced a person's answer; refuse if none is left."""
+        if call.asked is not None or call.decision is None or call.decision.grant_id is None:
+            return None
+        if self._grants.use(call.decision.grant_id):
+            return None
+        return Refusal(
+            "cancelled",
+            "approval_used",
+            "The standing approval has no uses left; the call was not run. Call again to ask",
+        )
 
     async def ask(self, call: CallState) -> CallConfirmation:
         """Open the confirmation of a call.
@@ -137,6 +144,8 @@ class ConfirmationStep:
         context, again = call.context, call.asked_again
         profile = self._admission.agent(context)
         targets = await _targets(call, context)
+        owner, risk = context.owner, str(call.decision.risk)
+        policy = self._confirmations.policy_for(owner, call.tool_name, risk)
         question = confirmation_request(
             call,
             redactor=self._redactor,
@@ -145,6 +154,8 @@ class ConfirmationStep:
             targets=targets,
             again=again,
             agent=profile.title or None if profile else None,
+            terms=self._confirmations.terms_of(policy, context.user_id),
+            expires_in_s=policy.expires_in_s if policy else None,
         )
         confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))
         return CallConfirmation(confirmation_id, reasons_of(call), targets=targets)

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable
+from app.core.kept_tasks import KeptTasks
 from app.db.writer import DatabaseWriter
 from app.execution.call import CallState
 from app.execution.suspension import RunSuspension
@@ -80,12 +81,12 @@ class PendingInputs:
         self._open = _Open()
         self._owners: dict[Kind, InputOwner] = {}
         self._find: Lookup = lambda _: None
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = KeptTasks()
         self._watcher: WaitWatcher = NoWatcher()
         suspension.watch(self)
 
     def watch(self, watcher: WaitWatcher) -> None:
-        """Tell `watcher` of the open questions, and of each from now on."""
+        """Notify `watcher` of the open questions, and of each from now on."""
         self._watcher = watcher
         for wait in self._open.by_subject.values():
             self._announce(wait)
@@ -207,15 +208,7 @@ class PendingInputs:
 
     def keep(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run `work` to its end, even if its waiter is cancelled."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # The waiter receives it, if there still is one.
+        return self._tasks.keep(work)
 
     def _expire(self, wait: PendingInput) -> None:
         self.keep(self._owners[wait.kind].expire(wait))

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from app.core.errors import InvalidInput
 
 SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read", "desktop")
+# A scope of its own for each approver group: `approve:payments`.
+APPROVE_GROUP = "approve:"
 # A token's name is its user's name: these own sessions without an issued token.
 LOCAL_USER = "local"
 ADMIN_USER = "admin"
@@ -64,8 +66,11 @@ def check_rights(
             administrator, who could lift them.
     """
     granted = tuple(dict.fromkeys(scopes))
-    if not granted or any(scope not in SCOPES for scope in granted):
-        raise InvalidInput(f"scopes must be chosen from {', '.join(SCOPES)}", field="scopes")
+    if not granted or not all(map(_is_scope, granted)):
+        raise InvalidInput(
+            f"scopes must be chosen from {', '.join(SCOPES)} and {APPROVE_GROUP}<group>",
+            field="scopes",
+        )
     rights = Rights(granted, _listed("agents", agents), _listed("projects", projects))
     for name, listed in (("agents", rights.agents), ("projects", rights.projects)):
         if listed is not None and "admin" in granted:
@@ -75,6 +80,18 @@ def check_rights(
                 field=name,
             )
     return rights
+
+
+def groups_of_scopes(scopes: Iterable[str]) -> frozenset[str]:
+    """Return the approver groups that scopes such as `approve:payments` name."""
+    named = (scope for scope in scopes if scope.startswith(APPROVE_GROUP))
+    return frozenset(scope.removeprefix(APPROVE_GROUP) for scope in named)
+
+
+def _is_scope(scope: str) -> bool:
+    if scope.startswith(APPROVE_GROUP):
+        return _ID.fullmatch(scope.removeprefix(APPROVE_GROUP)) is not None
+    return scope in SCOPES
 
 
 def _listed(field: str, ids: Iterable[str] | None) -> tuple[str, ...] | None:

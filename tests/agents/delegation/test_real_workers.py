@@ -18,7 +18,8 @@ from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.errors import ToolFailed
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
+from app.governance.approvals.approver import Approver
 from app.knowledge.sources.store import SourceUpdate
 from app.tools.sql.toolset import TOOLS as SQL_TOOLS
 from scripts.parts import SANDBOX

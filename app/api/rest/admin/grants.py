@@ -55,6 +55,7 @@ class GrantView(BaseModel):
     created_by: str
     created_at: str
     expires_at: str | None = None
+    max_uses: int | None = Field(default=None, description="Calls that it covers; null for all.")
     hits: int
     last_used_at: str | None = None
     revoked_at: str | None = None

@@ -1,0 +1,1 @@
+"""Who answers confirmations: groups of approvers, policies that name them, and substitutes."""
