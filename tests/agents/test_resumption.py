@@ -12,10 +12,11 @@ from pydantic import SecretStr
 
 from app.bootstrap.service import open_service
 from app.config.settings import Settings
-from app.core.errors import ConfirmationAlreadyResolved
+from app.core.errors import AlreadyApproved, ConfirmationAlreadyResolved, Forbidden
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationReply
 from app.governance.approvals.approver import Approver
+from app.governance.approvals.policies import ApprovalPolicy, PolicyStep
 from tests.agents.models.exchange import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import (
@@ -28,6 +29,7 @@ from tests.agents.suspended import (
     run_is_over,
     watched,
 )
+from tests.execution.lab import open_lab
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 
@@ -437,3 +439,28 @@ async def test_a_run_that_is_taken_up_may_use_what_it_could_use_before(settings:
     await killed(settings, BASH)
     async with open_service(settings) as service:
         assert "schedule_cron" in service.resolver.resolve(None).tool_names
+
+
+async def test_the_approvals_of_several_people_survive_restarts(settings: Settings):
+    async with open_lab(settings) as lab:
+        rights = lab.runtime.approvals
+        await rights.groups.create("payments", name="P", members=["bob", "eve"], actor="t")
+        steps = (PolicyStep(("payments",)),)
+        await rights.policies.create(ApprovalPolicy("pol", "P", steps=steps, quorum=2), actor="t")
+    left = await killed(settings, BASH)
+    async with open_service(settings) as service:
+        (asked,) = service.confirmations.pending(left.session_id)
+        reply = ConfirmationReply("approve_once", asked["digest"])
+        where = asked["confirmation_id"], reply
+        with pytest.raises(Forbidden):
+            await service.confirmations.answer(*where, Approver("ann"))
+        assert await service.confirmations.answer(*where, Approver("bob")) == "recorded"
+    async with open_service(settings) as service:
+        (asked,) = service.confirmations.pending(left.session_id)
+        assert asked["approval"]["approved_by"] == ["bob"]
+        with pytest.raises(AlreadyApproved):
+            await service.confirmations.answer(*where, Approver("bob"))
+        assert left.ran == ""
+        assert await service.confirmations.answer(*where, Approver("eve")) == "approved"
+        await run_is_over(service, left.session_id)
+    assert left.ran == "x"
