@@ -111,13 +111,12 @@ def confirmation_request(
     assert call.prepared is not None
     assert call.decision is not None
     assert call.tool is not None
-    context, decision = call.context, call.decision
-    cwd = call.cwd
+    context, decision, cwd = call.context, call.decision, call.cwd
     shown = shown_arguments(call.prepared.raw, redactor)
     version = tool_version(call.tool)
     several = terms is not None and terms.quorum > 1
-    # An approval for later calls is one person's, and several must approve each call.
-    pattern = None if several else pattern
+    if several:
+        pattern = None  # One person's approval of later calls would stand for all of them.
     coverage = _coverage(pattern, redactor, targets) if pattern else None
     options = options_for(
         coverage=coverage,
