@@ -28,6 +28,7 @@ SETTING_GROUPS = {
 MEANINGS = {
     "answer_not_kept": "The request was executed earlier; its response contained a secret and was"
     " not stored.",
+    "already_approved": "You have approved this call before, and other people must approve it too.",
     "already_exists": "The name or id is already in use.",
     "already_finished": "The item to stop or answer has already ended.",
     "bad_frame": "The message or body is not valid JSON of the expected form.",

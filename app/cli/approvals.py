@@ -98,6 +98,8 @@ async def answer(service: RemoteService, confirmation_id: str, wanted: Answer) -
     }
     done = await service.send("POST", "confirmations", confirmation_id, body=body)
     typer.echo(f"{done['outcome']}: {visible(str(request['title']))}")
+    if done["outcome"] == "recorded":
+        typer.echo("Further people must approve before the call runs.", err=True)
     return 0
 
 
@@ -121,6 +123,9 @@ def _show_all(message: Event, *, as_json: bool) -> None:
 def _show_change(event: Event, *, as_json: bool) -> None:
     if event["state"] == "opened":
         _show(event["entry"], "waiting", as_json=as_json)
+        return
+    if event["state"] == "changed":
+        _show(event["entry"], event["reason"], as_json=as_json)
         return
     by = f" by {visible(event['by'])}" if event.get("by") else ""
     _show(event["entry"], f"{event['outcome']}{by}", as_json=as_json)

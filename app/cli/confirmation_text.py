@@ -37,8 +37,28 @@ def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
         lines.append(f"  requested by the sub-agent {visible(str(subagent))}")
     if agent := requested_by.get("agent_id"):
         lines.append(f"  requested by the agent {visible(str(agent))}")
+    lines += _approvers(request.get("approval"))
     if request.get("expires_at"):
         lines.append(f"  expires at {visible(str(request['expires_at']))}")
+    return lines
+
+
+def _approvers(terms: Mapping[str, Any] | None) -> list[str]:
+    """Return the lines about the approval policy of a request."""
+    if not terms:
+        return []
+    steps = []
+    for step in terms["steps"]:
+        names = [*map(str, step["groups"]), *(["the owner"] if step["owner"] else [])]
+        later = f" from {step['at']}" if steps else ""
+        steps.append(f"{', '.join(map(visible, names))}{later}")
+    lines = [f"  approvers by the policy {visible(str(terms['policy']))}: {'; '.join(steps)}"]
+    if terms["quorum"] > 1:
+        given = ", ".join(visible(str(name)) for name in terms["approved_by"])
+        by = f" ({given})" if given else ""
+        lines.append(f"  approvals: {len(terms['approved_by'])} of {terms['quorum']}{by}")
+    if terms["not_requester"]:
+        lines.append("  the requester may not answer")
     return lines
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ import pytest
 from tests.api.people import WORK, user
 from tests.api.rest.test_confirmations import ask
 from tests.support.service import Running
+from tests.support.source import ROOT
 
 STEPS = [{"groups": ["payments"]}, {"groups": ["operations"], "after_s": 3600}]
 
@@ -143,6 +146,18 @@ async def test_the_feed_follows_rights(serving: Running):
         assert (await chats["of no group"].command(**answer))["result"] == {"outcome": "approved"}
         ended = await chats["role"].until("inbox_changed")
         assert (ended["state"], ended["by"]) == ("closed", "eve")
+
+
+async def test_the_example_of_the_documentation_is_accepted(serving: Running):
+    page = (ROOT / "docs/confirmations.md").read_text(encoding="utf-8")
+    block = page.split("<!-- run by: tests/api/rest/test_approvers.py -->")[1].split("```")[1]
+    requests = re.findall(r"POST /api/v1(\S+)\n(\{.*?\})\n(?:\n|$)", block, flags=re.DOTALL)
+    assert [path for path, _ in requests] == ["/admin/approver-groups", "/admin/approval-policies"]
+    async with user(serving, "root", "admin") as root:
+        await root.post("/admin/approver-groups", json={"id": "operations", "name": "Operations"})
+        for path, body in requests:
+            answer = await root.post(path, json=json.loads(body))
+            assert answer.status_code == 201, answer.text
 
 
 async def test_two_approvals_over_rest(serving: Running):
