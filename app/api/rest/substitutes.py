@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import Annotated, Self
 
 from pydantic import AwareDatetime, BaseModel, Field, Strict
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api.approvers import approver_of
 from app.api.deps import Admin, Approver, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
+from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
 from app.core.clock import stamp
 from app.core.errors import Conflict, Forbidden, NotFound
@@ -106,10 +109,14 @@ async def list_substitutes(service: ServiceDep, principal: Approver) -> Substitu
     "/me/substitutes",
     status_code=201,
     summary="Name a substitute",
-    responses=problems(Conflict, Forbidden, body=True),
+    responses={**MADE, **problems(Conflict, Forbidden, body=True)},
 )
 async def create_substitute(
-    body: NewSubstitution, service: ServiceDep, principal: Approver
+    body: NewSubstitution,
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    principal: Approver,
 ) -> SubstitutionView:
     """Scope `approve`. The substitute may answer what you may, with a token of their own.
 
@@ -117,7 +124,9 @@ async def create_substitute(
     """
     if not approver_of(principal).approves:
         raise Forbidden("Requires the scope 'approve'", scope="approve")
-    return await _create(service, body, principal.user_id, principal.user_id)
+    made = await _create(service, body, principal.user_id, principal.user_id)
+    show_place(request, response, made.id)
+    return made
 
 
 @router.delete(
@@ -147,13 +156,19 @@ async def list_all_substitutes(service: ServiceDep, _: Admin) -> SubstitutionLis
     "/admin/substitutes",
     status_code=201,
     summary="Name a substitute for a user",
-    responses=problems(Conflict, body=True),
+    responses={**MADE, **problems(Conflict, body=True)},
 )
 async def create_user_substitute(
-    body: NewUserSubstitution, service: ServiceDep, principal: Admin
+    body: NewUserSubstitution,
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    principal: Admin,
 ) -> SubstitutionView:
     """Scope `admin`."""
-    return await _create(service, body, body.user_id, principal.user_id)
+    made = await _create(service, body, body.user_id, principal.user_id)
+    show_place(request, response, made.id)
+    return made
 
 
 @router.delete(
