@@ -17,6 +17,7 @@ from app import __version__
 from app.cli.arguments import parse_pairs, single_text_argument
 from app.cli.client import Event, State, WsClient
 from app.cli.confirmation_text import HOW_TO_ANSWER, option_lines, typed_answer
+from app.cli.other_requests import OtherRequests
 from app.cli.questions import DECLINE, Form
 from app.cli.rest import request
 from app.cli.service_errors import CommandRefused, ConnectionFailed, checked_url
@@ -99,6 +100,7 @@ async def run_chat(options: ChatOptions, *, session_id: str | None, new: bool) -
         async with client:
             chat = Chat(client, view, options)
             await chat.open(session_id, new=new)
+            await chat.watch_others()
             return await chat.run()
     except ConnectionFailed as error:
         hint = " Is `tollgate serve` running?" if not client.ready else ""
@@ -118,6 +120,7 @@ class Chat:
         self._tools: dict[str, Mapping[str, Any]] = {}
         self._state = _ChatState()
         self._own: set[str] = set()
+        self._others = OtherRequests()
         self._on_terminal = is_terminal(sys.stdin)
         self._changed = asyncio.Event()
         self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -143,6 +146,18 @@ class Chat:
             self._client.positions.pop(former.session_id, None)
             await self._client.command("unsubscribe", session_id=former.session_id)
 
+    async def watch_others(self) -> None:
+        """Say from now on what waits in other sessions, where the token may decide anything."""
+        try:
+            message = await self._client.watch_inbox()
+        except CommandRefused:
+            return
+        self._note(self._others.start(message, self._state.session_id))
+
+    def _note(self, text: str | None) -> None:
+        if text is not None:
+            self._view.note(text, "yellow")
+
     async def run(self) -> int:
         """Run until the user leaves or the connection ends permanently."""
         loop = asyncio.get_running_loop()
@@ -165,6 +180,10 @@ class Chat:
         async for event in self._client.events():
             if event.get("session_id") == self._state.session_id:
                 self._follow(event)
+            elif event["type"] == "inbox":
+                self._note(self._others.start(event, self._state.session_id))
+            elif event["type"] == "inbox_changed":
+                self._note(self._others.change(event, self._state.session_id))
             elif event["type"] == "error":
                 self._view.note(visible(event["error"]["message"]), "red")
 

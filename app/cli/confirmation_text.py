@@ -47,7 +47,7 @@ def _approvers(terms: Mapping[str, Any] | None) -> list[str]:
     """Return the lines about the approval policy of a request."""
     if not terms:
         return []
-    steps = []
+    steps: list[str] = []
     for step in terms["steps"]:
         names = [*map(str, step["groups"]), *(["the owner"] if step["owner"] else [])]
         later = f" from {step['at']}" if steps else ""

@@ -299,3 +299,23 @@ def test_output_cannot_write_outside_its_card():
         "text": "a\x1b[H[bold]b\rc\r\nd\u2028e\n",
     }
     assert shown(started, streamed) == "● x\\x1b[2J\ny\n  │ a[bold]b\n  │ c\n  │ d\u2028e\n"
+
+
+async def test_what_waits_in_another_session_is_said(running):
+    async with chat(running, "--new") as first:
+        await ask_to_delete(first)
+        async with chat(running, "--new") as second:
+            await second.expect("1 request is pending in other sessions: tollgate approvals list")
+            await second.expect("› ")
+        first.type("d\n")
+        await first.expect("declined by local")
+        await first.expect("› ")
+        async with chat(running, "--new") as third:
+            await third.expect("› ")
+            first.type("/bash rm -rf --one-file-system gone\n")
+            await third.expect("Pending in another session: bash: rm -rf --one-file-system gone")
+            assert "tollgate approvals show cfm_" in third.shown
+            await first.expect("e {…} = edit arguments: ")
+            first.type("d\n")
+            await first.expect("declined by local")
+            assert "Pending" not in first.shown
