@@ -29,6 +29,7 @@ from app.core.errors import (
 )
 from app.db.tables import ConfirmationRow
 from app.execution.confirmation.answers import ConfirmationReply
+from app.execution.confirmation.equal_requests import MAX_EQUAL
 from app.governance.approvals.approver import ApprovalTerms
 
 router = routes_of("confirmations")
@@ -92,10 +93,24 @@ class ConfirmationView(BaseModel):
         return cls(**_fields(row, request))
 
 
+class EqualConfirmation(BaseModel):
+    """Pending confirmation of the same run that asks for equal reasons."""
+
+    model_config = example(confirmation_id="cfm_2", digest="1f86d081884c7d65", title="bash: rm b")
+
+    confirmation_id: str
+    digest: str
+    title: str
+
+
 class ConfirmationDetail(ConfirmationView):
     """A confirmation with its outcome and that of its call."""
 
-    model_config = example(**_VIEW, edited=False)
+    model_config = example(**_VIEW, edited=False, equal=[])
+
+    equal: list[EqualConfirmation] = Field(
+        description="While it is pending: others that the same answer can cover, with `also`."
+    )
 
     edited: bool = Field(description="Whether a person replaced the arguments.")
     used_at: str | None = Field(default=None, description="Time when the approval was used.")
@@ -151,16 +166,24 @@ class ConfirmationAnswer(Body):
     max_uses: int | None = Field(
         default=None, ge=1, le=1000, description="Number of calls that a standing approval covers."
     )
+    also: dict[Identifier, Annotated[str, Field(max_length=128)]] = Field(
+        default_factory=dict,
+        max_length=MAX_EQUAL,
+        description="Digests of further confirmations, by ID: those listed in `equal`.",
+    )
 
 
 class ConfirmationAnswered(BaseModel):
-    """Outcome of the first valid answer."""
+    """Outcome of the first valid answer, and of those that it covers too."""
 
     model_config = example(confirmation_id="cfm_1", outcome="approved")
 
     confirmation_id: str
     outcome: str = Field(
         description="`approved` or `declined`; `recorded` if further people must approve."
+    )
+    also: dict[str, str] = Field(
+        default_factory=dict, description="Outcomes by confirmation; for a refused one, its code."
     )
 
 
@@ -221,6 +244,12 @@ async def get_confirmation(
     call = await ConfirmationArchive(service.database).call(row.operation_id)
     return ConfirmationDetail(
         **_fields(row, orjson.loads(row.request)),
+        equal=[
+            EqualConfirmation(
+                confirmation_id=item.confirmation_id, digest=item.digest, title=item.title
+            )
+            for item in service.confirmations.equal.of(confirmation_id)
+        ],
         edited=row.edited_args is not None,
         used_at=row.consumed_at if call is not None else None,
         call_status=None if call is None else call.status,
@@ -273,18 +302,21 @@ async def answer_confirmation(
     the request, and the call runs after the last approval. Without an answer, it does not run.
     """
     row, owner = await visible_confirmation(service, principal, confirmation_id)
-    outcome = await service.confirmations.answer(
-        confirmation_id,
-        ConfirmationReply(
-            *(body.option_id, body.digest, body.message, body.edited_args),
-            *(body.expires_in_s, body.max_uses),
-        ),
-        approver_of(principal, edits=body.edited_args is not None),
-        session_id=row.session_id,
-        owner=owner,
+    approver = approver_of(principal, edits=body.edited_args is not None)
+    reply = ConfirmationReply(
+        *(body.option_id, body.digest, body.message, body.edited_args),
+        *(body.expires_in_s, body.max_uses),
+    )
+    confirmations, session_id = service.confirmations, row.session_id
+    confirmations.equal.check(confirmation_id, reply, body.also)
+    outcome = await confirmations.answer(
+        confirmation_id, reply, approver, session_id=session_id, owner=owner
+    )
+    also = await confirmations.equal.answer(
+        reply, body.also, approver, session_id=session_id, owner=owner
     )
     await service.db.flush()
-    return ConfirmationAnswered(confirmation_id=confirmation_id, outcome=outcome)
+    return ConfirmationAnswered(confirmation_id=confirmation_id, outcome=outcome, also=also)
 
 
 def _fields(row: ConfirmationRow, request: dict[str, Any]) -> dict[str, Any]:

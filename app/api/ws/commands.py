@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from app.core.field_problems import FieldError
 from app.events.legacy import OlderStyle
+from app.execution.confirmation.equal_requests import MAX_EQUAL
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 
@@ -146,6 +147,11 @@ class ToolConfirmationResponse(SessionCommand):
     )
     max_uses: int | None = Field(
         default=None, ge=1, le=1000, description="Number of calls that a standing approval covers."
+    )
+    also: dict[Identifier, Annotated[str, Field(max_length=128)]] = Field(
+        default_factory=dict,
+        max_length=MAX_EQUAL,
+        description="Digests of further confirmations of the same run with equal reasons, by ID.",
     )
 
 

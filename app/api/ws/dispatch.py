@@ -198,17 +198,22 @@ class Dispatcher:
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
         service, principal = self._service, self._principal
         approver = approver_of(principal, edits=command.edited_args is not None)
-        outcome = await service.confirmations.answer(
-            command.confirmation_id,
-            ConfirmationReply(
-                *(command.option_id, command.digest, command.message, command.edited_args),
-                *(command.expires_in_s, command.max_uses),
-            ),
-            approver,
-            session_id=command.session_id,
-            owner=await self._owner(command),
+        reply = ConfirmationReply(
+            *(command.option_id, command.digest, command.message, command.edited_args),
+            *(command.expires_in_s, command.max_uses),
         )
-        return {"outcome": outcome}
+        confirmations, owner = service.confirmations, await self._owner(command)
+        session_id = command.session_id
+        confirmations.equal.check(command.confirmation_id, reply, command.also)
+        outcome = await confirmations.answer(
+            command.confirmation_id, reply, approver, session_id=session_id, owner=owner
+        )
+        if not command.also:
+            return {"outcome": outcome}
+        also = await confirmations.equal.answer(
+            reply, command.also, approver, session_id=session_id, owner=owner
+        )
+        return {"outcome": outcome, "also": also}
 
     async def _owner(self, command: ToolConfirmationResponse) -> SessionOwner:
         """Return the owner of a session that the principal may use, or answer for."""

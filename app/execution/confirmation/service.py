@@ -23,6 +23,7 @@ from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
 from app.execution.confirmation.answer_recorder import AnswerOutcome, AnswerRecorder
 from app.execution.confirmation.answers import ConfirmationReply, ConfirmationResolution
+from app.execution.confirmation.equal_requests import EqualRequests
 from app.execution.confirmation.pending_confirmations import (
     ConfirmationRequest,
     PendingConfirmation,
@@ -57,7 +58,11 @@ class ConfirmationLimits:
 
 
 class ConfirmationService:
-    """Open confirmations of this process. A `Suspendable`."""
+    """Open confirmations of this process. A `Suspendable`.
+
+    Attributes:
+        equal: requests that one answer can cover.
+    """
 
     def __init__(
         self,
@@ -80,6 +85,7 @@ class ConfirmationService:
         self._answers = AnswerRecorder(
             *(db, clock, self._rows, self._open, grants, approvals, redactor, self._resolve)
         )
+        self.equal = EqualRequests(self._open, self._answers)
         self._futures: dict[str, asyncio.Future[ConfirmationResolution]] = {}
         # Runs of approved but unused confirmations.
         self._unused: dict[str, str | None] = {}
