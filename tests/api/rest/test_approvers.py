@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from tests.api.people import WORK, user
-from tests.api.rest.test_confirmations import ask
+from tests.api.rest.test_confirmations import RM, ask
 from tests.support.service import Running
 from tests.support.source import ROOT
 
@@ -243,3 +243,29 @@ async def test_policies_are_listed_in_their_order(serving: Running):
         assert stale.status_code == 412
         assert (await root.delete("/admin/approver-groups/g")).status_code == 409
         assert (await root.delete(path)).status_code == 200
+
+
+async def test_an_administrator_cannot_approve_a_call_sent_in_a_session_of_another(
+    serving: Running,
+):
+    async with case(serving, not_requester=True) as it:
+        secret, _ = await serving.service.tokens.create("kim", ("admin",))
+        session = it.asked["session_id"]
+        async with serving.connect(hello={"auth": {"token": secret}}) as kim:
+            await kim.command(type="subscribe", session_id=session)
+            await kim.command(type="tool_call", session_id=session, name="bash", arguments=RM)
+            asked = await kim.until(
+                "tool_confirmation_request", lambda event: "sent_by" in event["approval"]
+            )
+            assert asked["approval"]["sent_by"] == "kim"
+            answer = {
+                "type": "tool_confirmation_response",
+                "session_id": session,
+                "confirmation_id": asked["confirmation_id"],
+                "digest": asked["digest"],
+            }
+            refused = await kim.command(**answer, option_id="approve_once")
+            assert refused["error"]["code"] == "forbidden"
+            path = f"/confirmations/{asked['confirmation_id']}"
+            decline = {"option_id": "decline", "digest": asked["digest"]}
+            assert (await it.root.post(path, json=decline)).json()["outcome"] == "declined"
