@@ -251,11 +251,17 @@ async def test_an_administrator_cannot_approve_a_call_sent_in_a_session_of_anoth
     async with case(serving, not_requester=True) as it:
         secret, _ = await serving.service.tokens.create("kim", ("admin",))
         session = it.asked["session_id"]
+        await it.root.post(it.path, json={**it.approval, "option_id": "decline"})
+        run = serving.service.runs.active(session)
+        if run is not None:
+            await run.done
         async with serving.connect(hello={"auth": {"token": secret}}) as kim:
             await kim.command(type="subscribe", session_id=session)
-            await kim.command(type="tool_call", session_id=session, name="bash", arguments=RM)
+            call = {"session_id": session, "name": "bash", "arguments": RM}
+            assert (await kim.command(type="tool_call", **call))["type"] == "ack"
             asked = await kim.until(
-                "tool_confirmation_request", lambda event: "sent_by" in event["approval"]
+                "tool_confirmation_request",
+                lambda event: event["approval"].get("sent_by") is not None,
             )
             assert asked["approval"]["sent_by"] == "kim"
             answer = {
