@@ -63,6 +63,7 @@ class DirectCalls:
             run_id=run.id,
             agent_id=run.agent_id,
             user_id=user_id or run.quota_subject.user_id or session.user_id,
+            session_owner=session.user_id,
             project=self._projects.get(session.project_id) if session.project_id else None,
             caller=caller,
             attended=attended,

@@ -354,6 +354,7 @@ class AgentLoop:
             run_id=run_id,
             agent_id=turns.agent_id,
             user_id=turns.quota_subject.user_id or session.user_id,
+            session_owner=session.user_id,
             project=self._project(session),
             caller="agent",
             attended=turns.attended,

@@ -20,15 +20,12 @@ class ShownTerms(Part):
 
     policy_id: str
     policy: str = Field(description="Name of the policy.")
-    requester: str | None = Field(default=None, description="User whose agent made the call.")
-    sent_by: str | None = Field(
-        default=None, description="User who sent the message or call, if another one."
+    requester: str | None = Field(
+        default=None, description="User who sent the message or call that led to it."
     )
     steps: list[ShownStep]
     quorum: int = Field(default=1, description="Number of people who must approve.")
-    not_requester: bool = Field(
-        default=False, description="Neither the requester nor the sender may answer."
-    )
+    not_requester: bool = Field(default=False, description="The requester may not answer.")
     context_turns: int = Field(
         default=0, description="Turns of the conversation that approvers may read."
     )

@@ -61,6 +61,8 @@ class CallContext:
         quota_subject: whom the calls are counted for.
         progress: what whoever runs the batch wants to find again when it is resumed.
         on_output: sees every piece of live output, redacted, as it comes. Must not raise.
+        user_id: who sent the message or call.
+        session_owner: owner of the session, where that can be another user.
         subagent: who calls, where that is a sub-agent.
         session_id: the log's.
         is_agents: a model decides what is called next, so that it may turn in circles.
@@ -72,6 +74,7 @@ class CallContext:
     run_id: str | None = None
     agent_id: str | None = None
     user_id: str | None = None
+    session_owner: str | None = None
     project: Project | None = None
     caller: Caller = "agent"
     message_id: str | None = None
@@ -99,10 +102,11 @@ class CallContext:
     @property
     def owner(self) -> SessionOwner | None:
         """Return the owner of the session, with the project of these calls."""
-        if self.user_id is None:
+        user_id = self.session_owner or self.user_id
+        if user_id is None:
             return None
         project_id = self.project.id if self.project else None
-        return SessionOwner(self.user_id, project_id, self.agent_id)
+        return SessionOwner(user_id, project_id, self.agent_id)
 
     @property
     def counted_run(self) -> str | None:

@@ -23,6 +23,7 @@ def context_of(
         run_id=task.run_id,
         agent_id=limits.agent_id,
         user_id=parent.quota_subject.user_id or parent.session.user_id,
+        session_owner=parent.session.user_id,
         project=project,
         caller="subagent",
         attended=parent.attended,

@@ -108,12 +108,10 @@ class ConfirmationService:
         return self._approvals.policies.covering(owner, tool_name, risk)
 
     def terms_of(
-        self, policy: ApprovalPolicy | None, requester: str | None, sent_by: str | None
+        self, policy: ApprovalPolicy | None, requester: str | None
     ) -> ApprovalTerms | None:
         """Return what a policy requires of a request that is opened now."""
-        if policy is None:
-            return None
-        return policy.terms(requester, self._clock.time(), sent_by=sent_by)
+        return None if policy is None else policy.terms(requester, self._clock.time())
 
     def put(self, log: SessionLog, question: ConfirmationRequest, requester: Requester) -> str:
         """Open a confirmation and return its ID for `wait`.

@@ -154,9 +154,7 @@ class ConfirmationStep:
             targets=targets,
             again=again,
             agent=profile.title or None if profile else None,
-            terms=self._confirmations.terms_of(
-                policy, context.user_id, context.quota_subject.user_id
-            ),
+            terms=self._confirmations.terms_of(policy, context.user_id),
             expires_in_s=policy.expires_in_s if policy else None,
         )
         confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))

@@ -64,8 +64,7 @@ class ApprovalTerms:
     """What a policy requires of one request. It stays as it was when the request was opened.
 
     Attributes:
-        requester: user whose agent made the call.
-        sent_by: user who sent the message or call that led to it, if another one.
+        requester: user who sent the message or call that led to it.
         quorum: number of different people who must approve.
         not_requester: the requester may not answer.
         context_turns: turns of the conversation that approvers may read.
@@ -80,14 +79,6 @@ class ApprovalTerms:
     not_requester: bool = False
     context_turns: int = 0
     approved_by: tuple[str, ...] = ()
-    sent_by: str | None = None
-
-    @property
-    def barred(self) -> frozenset[str]:
-        """Return the people who may not answer, as `user_key`."""
-        if not self.not_requester:
-            return frozenset()
-        return frozenset(user_key(name) for name in (self.requester, self.sent_by) if name)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -112,7 +103,6 @@ class ApprovalTerms:
             "policy_id": self.policy_id,
             "policy": self.policy,
             "requester": self.requester,
-            "sent_by": self.sent_by,
             "steps": [
                 {"groups": list(step.groups), "owner": step.owner, "at": stamp(step.at)}
                 for step in self.steps
@@ -136,7 +126,6 @@ class ApprovalTerms:
             policy_id=stored["policy_id"],
             policy=stored["policy"],
             requester=stored.get("requester"),
-            sent_by=stored.get("sent_by"),
             steps=steps,
             quorum=int(stored["quorum"]),
             not_requester=bool(stored["not_requester"]),

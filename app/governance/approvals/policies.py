@@ -105,20 +105,12 @@ class ApprovalPolicy:
         """Return whether an approval of one person for later calls would evade the policy."""
         return self.quorum > 1 or self.not_requester
 
-    def terms(
-        self, requester: str | None, now: float, *, sent_by: str | None = None
-    ) -> ApprovalTerms:
-        """Return what the policy requires of a request that is opened now.
-
-        Args:
-            requester: user whose agent made the call.
-            sent_by: user who sent the message or call that led to it.
-        """
+    def terms(self, requester: str | None, now: float) -> ApprovalTerms:
+        """Return what the policy requires of a request that is opened now."""
         return ApprovalTerms(
             policy_id=self.id,
             policy=self.name,
             requester=requester,
-            sent_by=None if sent_by == requester else sent_by,
             steps=tuple(
                 TermsStep(step.groups, step.owner, now + step.after_s) for step in self.steps
             ),

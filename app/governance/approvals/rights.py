@@ -47,15 +47,15 @@ class ApprovalRights:
             return approver.user_id if approver.is_admin and case.terms is None else None
         if not approver.is_admin and not approver.reaches(case.owner):
             return None
-        barred = case.terms.barred if case.terms is not None else frozenset()
-        if user_key(approver.user_id) in barred:
+        barred = self._barred(case)
+        if user_key(approver.user_id) == barred:
             return None
         if approver.is_admin or self._is_named(approver, case):
             return approver.user_id
         if not approver.approves:
             return None
         for user_id in self.substitutes.represented(approver.user_id):
-            if user_key(user_id) not in barred and self._is_named(Approver(user_id), case):
+            if user_key(user_id) != barred and self._is_named(Approver(user_id), case):
                 return user_id
         return None
 
@@ -71,6 +71,12 @@ class ApprovalRights:
         if not approver.approves:
             return []
         return [approver.user_id, *self.substitutes.represented(approver.user_id)]
+
+    def _barred(self, case: ApprovalCase) -> str | None:
+        terms = case.terms
+        if terms is None or not terms.not_requester:
+            return None
+        return user_key(terms.requester or "")
 
     def _is_named(self, approver: Approver, case: ApprovalCase) -> bool:
         assert case.owner is not None

@@ -148,7 +148,7 @@ class NewApprovalPolicy(Body):
         default=1, ge=1, le=MAX_QUORUM, description="Number of different people who must approve."
     )
     not_requester: bool = Field(
-        default=False, description="The user whose agent made the call may not answer."
+        default=False, description="The user who sent the message or call may not answer."
     )
     expires_in_s: float | None = Field(
         default=None,
