@@ -19,6 +19,7 @@ from app.api.ws_tickets import WsTickets
 from app.catalog.plugins import Plugins
 from app.catalog.registry import ToolRegistry
 from app.channels.channels import Channels
+from app.channels.notifications.notifications import Notifications
 from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.errors import NotFound
@@ -106,6 +107,7 @@ class Service:
     limits: Limiter
     memory: MemoryAdministration
     metrics: Metrics
+    notifications: Notifications
     projects: Projects
     questions: UserQuestions
     redactor: Redactor

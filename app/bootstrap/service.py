@@ -18,6 +18,7 @@ from app.bootstrap.container import Runtime
 from app.bootstrap.delegation import delegating, escalating
 from app.bootstrap.installation import open_installation
 from app.bootstrap.models import model_client
+from app.bootstrap.notifications import notifying, open_notifications
 from app.bootstrap.previews import decision_preview, toolset_preview
 from app.bootstrap.triggers import open_schedules, open_webhooks, scheduler_of
 from app.config.settings import Settings
@@ -55,6 +56,8 @@ async def open_service(
             offer_model(runtime, parts, sessions, runs, client)
             tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
             logins = logins_of(runtime, tokens)
+            authenticator = Authenticator(settings, tokens, logins, runtime.audit, runtime.clock)
+            notifications = await open_notifications(runtime)
             # Before runs resume: their tools depend on the registered services.
             schedules = open_schedules(runtime)
             left = recovered.delegated
@@ -67,7 +70,12 @@ async def open_service(
             ):
                 await runs.resume(recovered, tokens)
                 scheduler = scheduler_of(runtime, schedules, sessions, runs, tokens)
-                async with background(scheduler.run()), watched_loop(runtime.metrics) as watch:
+                inbox = _inbox(runtime, sessions)
+                async with (
+                    background(scheduler.run()),
+                    watched_loop(runtime.metrics) as watch,
+                    notifying(runtime, notifications, inbox, authenticator),
+                ):
                     yield composed(
                         runtime,
                         plugins=plugins,
@@ -75,7 +83,9 @@ async def open_service(
                         sessions=sessions,
                         runs=runs,
                         delegation=delegation,
-                        inbox=_inbox(runtime, sessions),
+                        inbox=inbox,
+                        notifications=notifications,
+                        authenticator=authenticator,
                         schedules=schedules,
                         webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,
@@ -115,13 +125,13 @@ class ComposedService(Service):
 
 def composed(runtime: Runtime, **parts: Any) -> ComposedService:
     """Return the service: what the API uses of the runtime, and `parts` of its own."""
-    settings, audit, clock = runtime.settings, runtime.audit, runtime.clock
+    clock = runtime.clock
     return ComposedService(
         runtime=runtime,
-        settings=settings,
+        settings=runtime.settings,
         agents=runtime.agents,
         artifacts=runtime.artifacts,
-        audit=audit,
+        audit=runtime.audit,
         boards=runtime.boards,
         cache=runtime.cache,
         catalog_sync=runtime.catalog_sync,
@@ -152,7 +162,6 @@ def composed(runtime: Runtime, **parts: Any) -> ComposedService:
         undo=runtime.undo,
         uploads=runtime.uploads,
         workspaces=runtime.workspaces,
-        authenticator=Authenticator(settings, parts["tokens"], parts["logins"], audit, clock),
         toolset_preview=toolset_preview(runtime),
         decision_preview=decision_preview(runtime),
         started_at=isoformat(clock.now()),

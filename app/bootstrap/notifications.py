@@ -1,0 +1,88 @@
+"""Composition of notifications about pending requests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.agents.inbox import Inbox
+from app.agents.notices import NoticeFeed
+from app.api.approvers import may_decide
+from app.api.auth import Authenticator
+from app.bootstrap.container import Runtime
+from app.channels.notifications.facts import RequestFacts
+from app.channels.notifications.kinds import TransportServices
+from app.channels.notifications.notifications import Notifications, assemble_notifications
+from app.channels.notifications.subscriptions import EVERYBODY, NotificationSubscription
+from app.channels.notifications.transports import TRANSPORTS
+from app.domain.web import WEB_ACCESS
+from app.knowledge.outbound_requests.setup import outbound_request_keys
+from app.operations.web.protocol import WebAccess
+
+
+async def open_notifications(runtime: Runtime) -> Notifications:
+    """Return the notifications, with the stored channels and subscriptions.
+
+    Raises:
+        ConfigurationError: the keys in the settings are invalid.
+    """
+    settings, redactor = runtime.settings, runtime.redactor
+
+    def web() -> WebAccess:
+        return runtime.services.require(WEB_ACCESS, WebAccess)  # type: ignore[type-abstract]
+
+    notifications = assemble_notifications(
+        runtime.db,
+        runtime.clock,
+        audit=runtime.audit,
+        changes=runtime.changes,
+        keys=outbound_request_keys(settings, redactor),
+        redactor=redactor,
+        metrics=runtime.metrics,
+        services=TransportServices(web, runtime.clock),
+        kinds=TRANSPORTS,
+        public_url=settings.public_url or f"{settings.client_url}{settings.root_path}",
+        days=settings.notifications.history_days,
+    )
+    await notifications.load()
+    return notifications
+
+
+class SubscriptionRights:
+    """Who may receive what: a subscription has the current rights of the token that made it."""
+
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+
+    async def may_receive(
+        self, subscription: NotificationSubscription, facts: RequestFacts
+    ) -> bool:
+        """Return whether a subscription may receive a request."""
+        principal = await self._authenticator.rights_of(
+            subscription.created_by, subscription.token_id
+        )
+        if principal is None:
+            return False
+        if subscription.user_id is not None:
+            is_theirs = principal.user_id == subscription.user_id
+            return is_theirs and may_decide(principal, facts.kind, facts.owner)
+        # Groups have no members yet.
+        return subscription.audience == EVERYBODY and principal.is_admin
+
+
+@asynccontextmanager
+async def notifying(
+    runtime: Runtime, notifications: Notifications, inbox: Inbox, authenticator: Authenticator
+) -> AsyncIterator[NoticeFeed]:
+    """Notify of pending requests for the duration of the block."""
+    rights = SubscriptionRights(authenticator)
+    notifications.sender.entitle(rights.may_receive)
+    feed = NoticeFeed(
+        inbox,
+        runtime.db,
+        notifications.outbox,
+        notifications.subscriptions.list_all,
+        rights.may_receive,
+    )
+    async with notifications.delivering(), feed.following():
+        yield feed
