@@ -11,7 +11,7 @@ import orjson
 from app.channels.notifications.kinds import TransportServices, origin_of
 from app.channels.notifications.transport import DeliveryFailed, DeliveryUncertain
 from app.core.errors import ToolFailed
-from app.operations.web.protocol import NO_HEADERS, WebResponse
+from app.operations.web.protocol import NO_HEADERS, NotConnected, WebResponse
 
 TIMEOUT_S = 20.0
 MAX_ANSWER_BYTES = 65_536
@@ -57,7 +57,8 @@ class HttpSender:
             )
         except ToolFailed as error:
             code = error.details.get("code", error.code)
-            kind = DeliveryUncertain if code in _UNCERTAIN else DeliveryFailed
+            is_sent = code in _UNCERTAIN and not isinstance(error, NotConnected)
+            kind = DeliveryUncertain if is_sent else DeliveryFailed
             raise kind(f"{origin} did not answer ({code})") from None
         if not answer.ok:
             raise self._refused(origin, answer)

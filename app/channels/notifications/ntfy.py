@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, SecretStr
 
 from app.channels.notifications.http_sender import HttpSender
 from app.channels.notifications.kinds import (
@@ -20,6 +20,7 @@ from app.channels.notifications.transport import Notification
 from app.core.field_problems import FieldError
 
 _TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TOKEN = re.compile(r"[!-~]{1,200}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _PRIORITIES = {"high": 5, "medium": 4}
 _LOW = 2
@@ -34,12 +35,16 @@ class NtfySettings(KindSettings):
     server: WebUrlText = "https://ntfy.sh"
 
 
+def _fits_header(value: SecretStr) -> SecretStr:
+    if not _TOKEN.fullmatch(value.get_secret_value()):
+        raise FieldError("must be visible ASCII characters", code="invalid_token")
+    return value
+
+
 class NtfySecrets(KindSecrets):
     """Attributes: `token` publishes to protected topics."""
 
-    token: Annotated[SecretStr, Field(min_length=1, max_length=200, pattern=r"^[!-~]+$")] | None = (
-        None
-    )
+    token: Annotated[SecretStr, AfterValidator(_fits_header)] | None = None
 
 
 class Ntfy:

@@ -102,6 +102,16 @@ class NotificationSender:
         known = {channel.id for channel in self._channels.list_all() if channel.enabled}
         return tuple(item for key, item in self._troubles.items() if key in known)
 
+    @property
+    def in_delivery(self) -> int:
+        """Return how many messages are with their providers."""
+        return len(self._tasks)
+
+    async def delivered(self) -> None:
+        """Wait until what is with providers now has been answered."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
     def entitle(self, entitled: Entitlement) -> None:
         """Set who may receive what; until then, nothing is sent."""
         self._entitled = entitled
@@ -157,8 +167,9 @@ class NotificationSender:
                 await asyncio.sleep(FIRST_WAIT_S)
 
     async def _close(self) -> None:
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CLOSE_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self.delivered()
         for task in tuple(self._tasks):
             task.cancel()
 
@@ -245,7 +256,7 @@ class NotificationSender:
 
     def _delay(self, attempts: int, asked: float | None) -> float:
         """Return the seconds until the next attempt."""
-        longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(attempts - 1, 20))
+        longest: float = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(attempts - 1, 20))
         waits = longest * self._random.uniform(0.5, 1.0)
         return waits if asked is None else max(waits, min(asked, GIVE_UP_S))
 
