@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.config.sections import Section
 
+_MAX_ADDRESS = 2000
+
 
 def _unset_when_empty(value: Any) -> Any:
     return None if isinstance(value, str) and not value.strip() else value
@@ -18,7 +20,13 @@ def _is_address(value: str | None) -> str | None:
     if value is None:
         return None
     parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if (
+        len(value) > _MAX_ADDRESS
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+    ):
         raise ValueError(
             f"{value[:100]!r} is not the address of a web page, such as https://tollgate.example.org"
         )
@@ -30,7 +38,6 @@ PublicUrl = Annotated[
     BeforeValidator(_unset_when_empty),
     AfterValidator(_is_address),
     Field(
-        max_length=2000,
         description="Address at which people open this service in a browser, with the path prefix "
         "of a reverse proxy; links in notifications start with it. `http://<host>:<port>` when "
         "unset.",

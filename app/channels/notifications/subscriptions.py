@@ -124,12 +124,12 @@ class NotificationSubscriptions:
     async def create(
         self, wanted: SubscriptionInput, *, actor: str, token_id: str | None
     ) -> NotificationSubscription:
-        """Store a new subscription.
+        """Store a new subscription; it replaces one that was made with another token.
 
         Raises:
             NotFound: the channel does not exist.
             InvalidInput: the audience or the address is invalid, or there are too many.
-            AlreadyExists: the audience has this address of the channel already.
+            AlreadyExists: the audience has this address of the channel already, by the same token.
             ConfigurationError: the keys are invalid.
         """
         if not _AUDIENCE.fullmatch(wanted.audience):
@@ -200,7 +200,13 @@ class NotificationSubscriptions:
             )
         for item in others:
             if item.channel_id == made.channel_id and self.address(item) == address:
-                raise AlreadyExists("This address is subscribed already", field="address")
+                if item.token_id == made.token_id:
+                    raise AlreadyExists("This address is subscribed already", field="address")
+                # The rights of the new token replace those of one that may have ended.
+                self._table.delete(transaction, item.id)
+                self._table.note(
+                    transaction, item.id, made.created_by, item.shown(), None, outcome="replaced"
+                )
 
 
 def hint_of(address: str) -> str:
