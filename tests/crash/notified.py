@@ -1,7 +1,7 @@
 """Requests of one run whose service is killed around the notifications about them.
 
 A moment is a request that reaches the provider, its answer, or a message that a client sees. The
-run asks one confirmation after another, and the client declines each.
+run asks questions and confirmations, and the client answers each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 from tests.support.server_process import Server, new_session, server
 from tests.support.service import Chat
 
-REQUESTS = 3
+# Of one goal, three calls are declined before further ones are refused unasked.
+CALLS = ("ask", "run", "ask", "run", "ask", "run", "ask", "ask")
 KEY = "whsec_" + base64.b64encode(b"k" * 32).decode()
 
 
@@ -34,13 +35,15 @@ class NotifiedTrial:
 
     Attributes:
         moments: how many there were until the first process ended.
+        kills: how many processes were killed.
         arrived: requests of the provider, by delivery ID.
-        stored: confirmations as the service tells them in the end.
+        stored: how each request ended, by the stored events; None while it is pending.
     """
 
     moments: int = 0
+    kills: int = 0
     arrived: dict[str, list[Arrival]] = field(default_factory=lambda: defaultdict(list))
-    stored: dict[str, str] = field(default_factory=dict)
+    stored: dict[str, str | None] = field(default_factory=dict)
 
     def note(self, arrival: Arrival) -> None:
         self.arrived[arrival.headers["webhook-id"]].append(arrival)
@@ -73,7 +76,7 @@ class NotifiedTrial:
     def _lost(self) -> Iterator[str]:
         for item_id, state in self.stored.items():
             opened, closed = (self._deliveries(item_id, event) for event in ("opened", "closed"))
-            if state == "pending":
+            if state is None:
                 yield f"{item_id} was not answered"
             if opened and not closed:
                 yield f"the end of {item_id} was not delivered"
@@ -90,10 +93,11 @@ def model(received: Received) -> Turn:
         if message["role"] == "assistant"
         for block in message["content"]
     )
-    if asked >= REQUESTS:
+    if asked >= len(CALLS):
         return Turn(text("Done."))
-    command = {"command": f"rm -rf build-{asked}"}
-    return Turn(tool_use("bash", command, id=f"call-{asked}"))
+    if CALLS[asked] == "ask":
+        return Turn(tool_use("ask_user", {"question": f"Which of {asked}?"}, id=f"call-{asked}"))
+    return Turn(tool_use("bash", {"command": f"rm -rf build-{asked}"}, id=f"call-{asked}"))
 
 
 async def run_notified(folder: Path, *kills: int) -> NotifiedTrial:
@@ -120,7 +124,8 @@ async def run_notified(folder: Path, *kills: int) -> NotifiedTrial:
                     moments.arm(fatal, running.process.kill)
                     await _work(running, session_id, moments, says=False)
                 if running.process.returncode is None:
-                    await _settle(running, trial)
+                    await _settle(running, session_id, trial)
+                trial.kills += running.process.returncode is not None
     return trial
 
 
@@ -150,8 +155,8 @@ async def _work(running: Server, session_id: str, moments: Moments, *, says: boo
     try:
         async with running.connect() as chat:
             subscribed = await chat.command(type="subscribe", session_id=session_id)
-            for asked in subscribed.get("pending_confirmations", []):
-                await _decline(chat, session_id, asked)
+            for asked in subscribed["pending_confirmations"] + subscribed["pending_questions"]:
+                await _answer(chat, session_id, asked)
             runs = (await running.get(f"/sessions/{session_id}/runs"))["runs"]
             if not runs:
                 words = {"type": "user_message", "content": "Begin"}
@@ -161,35 +166,50 @@ async def _work(running: Server, session_id: str, moments: Moments, *, says: boo
             while True:
                 message = await chat.next()
                 moments.next()
-                if message["type"] == "tool_confirmation_request":
-                    await _decline(chat, session_id, message)
+                if message["type"] in ("tool_confirmation_request", "question_asked"):
+                    await _answer(chat, session_id, message)
                 elif message["type"] == "run_finished":
                     return
     except (ConnectionClosed, httpx2.TransportError):
         await running.process.wait()
 
 
-async def _decline(chat: Chat, session_id: str, asked: dict[str, Any]) -> None:
-    await chat.command(
-        type="tool_confirmation_response",
-        session_id=session_id,
-        confirmation_id=asked["confirmation_id"],
-        digest=asked["digest"],
-        option_id="decline",
-    )
+async def _answer(chat: Chat, session_id: str, asked: dict[str, Any]) -> None:
+    """Decline a confirmation, or answer a question."""
+    if "confirmation_id" in asked:
+        answer = {
+            "type": "tool_confirmation_response",
+            "confirmation_id": asked["confirmation_id"],
+            "digest": asked["digest"],
+            "option_id": "decline",
+        }
+    else:
+        answer = {
+            "type": "question_response",
+            "question_id": asked["question_id"],
+            "outcome": "answered",
+            "answer": "The first.",
+        }
+    await chat.command(session_id=session_id, **answer)
 
 
-async def _settle(running: Server, trial: NotifiedTrial) -> None:
-    """Wait until nothing is pending, then take down what is stored."""
+async def _settle(running: Server, session_id: str, trial: NotifiedTrial) -> None:
+    """Wait until everything that was asked has ended and been delivered."""
     try:
         while True:
             page = await running.get("/admin/notification-channels")
-            listed = await running.get("/confirmations?limit=200")
-            trial.stored = {
-                item["confirmation_id"]: item["state"] for item in listed["confirmations"]
-            }
-            waiting = page["channels"][0]["health"]["pending"]
-            if not waiting and "pending" not in trial.stored.values() and not trial.lost():
+            events = (await running.get(f"/sessions/{session_id}/events?limit=1000"))["events"]
+            trial.stored = _ends(events)
+            if not page["channels"][0]["health"]["pending"] and not trial.lost():
                 return
     except httpx2.TransportError:
         await running.process.wait()
+
+
+def _ends(events: list[dict[str, Any]]) -> dict[str, str | None]:
+    ends: dict[str, str | None] = {}
+    for event in events:
+        item_id = event.get("confirmation_id") or event.get("question_id")
+        if item_id is not None:
+            ends[item_id] = event.get("outcome")
+    return ends
