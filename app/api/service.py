@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.agents.database_queries import DatabaseQueries
 from app.agents.delegation.service import DelegationService
 from app.agents.inbox import Inbox
+from app.agents.notices import NoticeFeed
 from app.agents.preview import ToolsetPreview
 from app.agents.runs import RunService
 from app.agents.schedules.service import ScheduleService
@@ -107,6 +108,7 @@ class Service:
     limits: Limiter
     memory: MemoryAdministration
     metrics: Metrics
+    notices: NoticeFeed
     notifications: Notifications
     projects: Projects
     questions: UserQuestions

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from app.agents.inbox import Inbox
 from app.agents.notices import NoticeFeed
+from app.agents.sessions import Sessions
 from app.api.approvers import may_decide
 from app.api.auth import Authenticator
 from app.bootstrap.container import Runtime
@@ -70,19 +72,36 @@ class SubscriptionRights:
         return subscription.audience == EVERYBODY and principal.is_admin
 
 
+@dataclass(frozen=True, slots=True)
+class NotificationParts:
+    """Pending requests, and how people are notified of them."""
+
+    inbox: Inbox
+    notifications: Notifications
+    notices: NoticeFeed
+
+
 @asynccontextmanager
 async def notifying(
-    runtime: Runtime, notifications: Notifications, inbox: Inbox, authenticator: Authenticator
-) -> AsyncIterator[NoticeFeed]:
-    """Notify of pending requests for the duration of the block."""
+    runtime: Runtime, sessions: Sessions, authenticator: Authenticator
+) -> AsyncIterator[NotificationParts]:
+    """Notify of pending requests, including those of a previous process, during the block.
+
+    Raises:
+        ConfigurationError: the keys in the settings are invalid.
+    """
+    notifications = await open_notifications(runtime)
+    inbox = Inbox(runtime.db, runtime.clock, sessions.open_now)
+    runtime.confirmations.watch(inbox)
+    runtime.waiting.watch(inbox)
     rights = SubscriptionRights(authenticator)
     notifications.sender.entitle(rights.may_receive)
-    feed = NoticeFeed(
+    notices = NoticeFeed(
         inbox,
         runtime.db,
         notifications.outbox,
         notifications.subscriptions.list_all,
         rights.may_receive,
     )
-    async with notifications.delivering(), feed.following():
-        yield feed
+    async with notifications.delivering(), notices.following():
+        yield NotificationParts(inbox, notifications, notices)

@@ -31,7 +31,7 @@ KEY = "whsec_" + base64.b64encode(b"k" * 32).decode()
 
 @dataclass
 class NotifiedTrial:
-    """What a provider was told, and what is stored of it.
+    """What a provider was noted, and what is stored of it.
 
     Attributes:
         moments: how many there were until the first process ended.
@@ -80,8 +80,8 @@ class NotifiedTrial:
                 yield f"{item_id} was not answered"
             if opened and not closed:
                 yield f"the end of {item_id} was not delivered"
-        told = {arrivals[0].json["data"]["item_id"] for arrivals in self.arrived.values()}
-        if unknown := told - set(self.stored):
+        noted = {arrivals[0].json["data"]["item_id"] for arrivals in self.arrived.values()}
+        if unknown := noted - set(self.stored):
             yield f"nobody asked {sorted(unknown)}"
 
 

@@ -6,12 +6,15 @@ from typing import Annotated, Any, Self
 
 from fastapi import Depends
 from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api.deps import ServiceDep, SignedIn, dependency
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
+from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.channels.notifications.channel_store import NotificationChannel
@@ -175,10 +178,14 @@ async def list_own_subscriptions(service: ServiceDep, principal: Answerer) -> Su
     "/me/notification-subscriptions",
     status_code=201,
     summary="Subscribe to notifications",
-    responses=problems(NotFound, AlreadyExists, body=True),
+    responses={**MADE, **problems(NotFound, AlreadyExists, body=True)},
 )
 async def create_own_subscription(
-    body: NewOwnSubscription, service: ServiceDep, principal: Answerer
+    body: NewOwnSubscription,
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    principal: Answerer,
 ) -> SubscriptionView:
     """Scope `approve` or `chat`. Notifies of pending requests that the current token may answer.
 
@@ -189,7 +196,23 @@ async def create_own_subscription(
         actor=principal.user_id,
         token_id=principal.token_id,
     )
+    show_place(request, response, made.id)
     return await SubscriptionView.of(service, made)
+
+
+@router.get(
+    "/me/notification-subscriptions/{notification_subscription_id}",
+    summary="Get an own subscription",
+    responses=problems(NotFound),
+)
+async def get_own_subscription(
+    notification_subscription_id: PathId, service: ServiceDep, principal: Answerer
+) -> SubscriptionView:
+    """Scope `approve` or `chat`."""
+    found = service.notifications.subscriptions.get(
+        notification_subscription_id, user_id=principal.user_id
+    )
+    return await SubscriptionView.of(service, found)
 
 
 @router.delete(

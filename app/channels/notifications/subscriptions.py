@@ -105,6 +105,20 @@ class NotificationSubscriptions:
         """Return the subscription with the ID."""
         return self._table.items.get(subscription_id)
 
+    def get(self, subscription_id: str, *, user_id: str | None = None) -> NotificationSubscription:
+        """Return a subscription.
+
+        Args:
+            user_id: only a subscription of this user; None for those of everyone.
+
+        Raises:
+            NotFound: the subscription does not exist.
+        """
+        found = self._table.get(subscription_id)
+        if user_id is not None and found.user_id != user_id:
+            raise _missing(subscription_id)
+        return found
+
     def list_all(self) -> list[NotificationSubscription]:
         """Return every subscription, oldest first."""
         return list(self._table.items.values())
@@ -177,10 +191,7 @@ class NotificationSubscriptions:
         Raises:
             NotFound: the subscription does not exist.
         """
-        if user_id is not None:
-            found = self.find(subscription_id)
-            if found is None or found.user_id != user_id:
-                raise _missing(subscription_id)
+        self.get(subscription_id, user_id=user_id)
         return await self._table.remove(
             subscription_id, actor=actor, expected=None, outcome=outcome
         )

@@ -77,7 +77,7 @@ async def decline(client: httpx2.AsyncClient, confirmation_id: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def told(arrivals: list[Arrival]) -> list[tuple[str, str | None]]:
+def noted(arrivals: list[Arrival]) -> list[tuple[str, str | None]]:
     return [(one.json["data"]["event"], one.json["data"]["outcome"]) for one in arrivals]
 
 
@@ -140,7 +140,7 @@ async def test_only_who_may_decide_is_notified(serving: Running, peer: Provider)
         (opened,) = await peer.until(1)
         await decline(admin, opened.json["data"]["item_id"])
         await peer.until(2)
-    assert told(peer.arrived) == [("opened", None), ("closed", "declined")]
+    assert noted(peer.arrived) == [("opened", None), ("closed", "declined")]
     assert peer.arrived[1].json["data"]["subject"].startswith("Declined by admin")
 
 
@@ -161,7 +161,7 @@ async def test_a_revoked_token_ends_its_subscriptions(serving: Running, peer: Pr
         await decline(admin, opened["item_id"])
         await peer.until(2)
     assert [item["is_active"] for item in listed] == [False, True]
-    assert told(peer.arrived) == [("opened", None), ("closed", "declined")]
+    assert noted(peer.arrived) == [("opened", None), ("closed", "declined")]
 
 
 @pytest.mark.requirement("APR-3")

@@ -101,7 +101,7 @@ class ScriptedTransport:
             self.running -= 1
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def noted(self) -> list[tuple[str, str]]:
         return [(item.how, item.message.event) for item in self.delivered]
 
 

@@ -36,7 +36,7 @@ async def test_each_state_is_sent_once_and_its_end_updates_it(desk: Office):
     await desk.notifications.outbox.close(facts.ended("approved", "bob"))
     await desk.turn()
     first, end = desk.peer.delivered
-    assert desk.peer.told == [("send", "opened"), ("update", "closed")]
+    assert desk.peer.noted == [("send", "opened"), ("update", "closed")]
     assert (end.reference, end.address) == (f"ref-{first.message.id}", "here")
     assert end.message.item_id == first.message.item_id == "cfm_1"
     assert end.message.id != first.message.id
@@ -54,7 +54,7 @@ async def test_reminders_are_messages_of_their_own_and_each_is_updated(desk: Off
     await desk.turn()
     await desk.notifications.outbox.close(facts.ended("expired", None))
     await desk.turn()
-    assert desk.peer.told[:3] == [("send", "opened"), ("send", "reminder"), ("send", "reminder")]
+    assert desk.peer.noted[:3] == [("send", "opened"), ("send", "reminder"), ("send", "reminder")]
     assert [item.reference for item in desk.peer.delivered[3:]] == [
         f"ref-{item.message.id}" for item in desk.peer.delivered[:3]
     ]
@@ -127,7 +127,7 @@ async def test_a_permanent_failure_ends_at_once_and_the_end_updates_nothing(desk
     await desk.turn()
     await desk.notifications.outbox.close(facts.ended("approved", "ann"))
     await desk.turn()
-    assert desk.peer.told == [("send", "opened")]
+    assert desk.peer.noted == [("send", "opened")]
     assert await desk.rows() == [("opened", "failed", "no such chat")]
 
 
@@ -150,10 +150,10 @@ async def test_an_end_during_a_failing_attempt_drops_the_retry(desk: Office):
     await asyncio.sleep(0)
     await desk.notifications.outbox.close(facts.ended("approved", "ann"))
     await desk.notifications.sender.send_due()
-    assert desk.peer.told == [("send", "opened")]
+    assert desk.peer.noted == [("send", "opened")]
     gate.set()
     await desk.turn()
-    assert desk.peer.told == [("send", "opened"), ("update", "closed")]
+    assert desk.peer.noted == [("send", "opened"), ("update", "closed")]
 
 
 async def test_the_end_of_a_failed_attempt_is_not_announced(desk: Office):
@@ -164,7 +164,7 @@ async def test_the_end_of_a_failed_attempt_is_not_announced(desk: Office):
     await desk.notifications.outbox.close(facts.ended("approved", "ann"))
     desk.clock.advance(600)
     await desk.turn()
-    assert desk.peer.told == [("send", "opened")]
+    assert desk.peer.noted == [("send", "opened")]
 
 
 async def test_the_end_of_an_attempt_without_an_answer_is_announced(desk: Office):
@@ -175,7 +175,7 @@ async def test_the_end_of_an_attempt_without_an_answer_is_announced(desk: Office
     await desk.notifications.outbox.close(facts.ended("approved", "ann"))
     desk.clock.advance(600)
     await desk.turn()
-    assert desk.peer.told == [("send", "opened"), ("update", "closed")]
+    assert desk.peer.noted == [("send", "opened"), ("update", "closed")]
     assert desk.peer.delivered[1].reference is None
 
 
@@ -207,10 +207,10 @@ async def test_messages_of_one_request_stay_in_order(desk: Office):
     await desk.turn()
     await desk.notifications.outbox.append(facts, "reminder", [one])
     await desk.turn()
-    assert desk.peer.told == [("send", "opened")]
+    assert desk.peer.noted == [("send", "opened")]
     desk.clock.advance(600)
     await desk.turn()
-    assert desk.peer.told[1:] == [("send", "opened"), ("send", "reminder")]
+    assert desk.peer.noted[1:] == [("send", "opened"), ("send", "reminder")]
 
 
 async def test_nothing_is_sent_without_the_right_to_decide(desk: Office):
@@ -221,7 +221,7 @@ async def test_nothing_is_sent_without_the_right_to_decide(desk: Office):
     await desk.open(one, item_id="cfm_2")
     await desk.notifications.outbox.close(facts.ended("approved", "ann"))
     await desk.turn()
-    assert desk.peer.told == [("send", "opened")]
+    assert desk.peer.noted == [("send", "opened")]
     assert [state for _, state in await desk.states()] == ["sent", "dropped", "dropped"]
 
 
@@ -307,7 +307,7 @@ async def test_a_request_that_ended_during_a_crash_closes_its_messages(tmp_path:
             await outbox.close(facts.ended("expired", None))
         await second.turn()
         # The second may have arrived: it is not sent again, only ended.
-        assert second.peer.told == [("update", "closed"), ("update", "closed")]
+        assert second.peer.noted == [("update", "closed"), ("update", "closed")]
         assert await outbox.open_items() == {}
 
 

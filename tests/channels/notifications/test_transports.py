@@ -372,6 +372,6 @@ def test_unknown_fields_and_wrong_secrets_are_refused_without_repeating_them(kin
         made.settings.model_validate({"unknown": 1})
     with pytest.raises(ValidationError) as caught:
         made.secrets.model_validate({"url": "not-an-address", "key": "whsec_short", "x": "s3cret"})
-    told = str(caught.value.errors(include_input=False, include_url=False))
-    assert "s3cret" not in told
-    assert "not-an-address" not in told
+    noted = str(caught.value.errors(include_input=False, include_url=False))
+    assert "s3cret" not in noted
+    assert "not-an-address" not in noted

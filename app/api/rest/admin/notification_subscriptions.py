@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.crud import After, Limit, start_after
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import example
+from app.api.rest.headers import MADE, show_place
 from app.api.rest.notification_subscriptions import (
     SUBSCRIPTION,
     Address,
@@ -77,10 +80,14 @@ async def list_subscriptions(
     "/notification-subscriptions",
     status_code=201,
     summary="Create a shared subscription",
-    responses=problems(NotFound, AlreadyExists, body=True),
+    responses={**MADE, **problems(NotFound, AlreadyExists, body=True)},
 )
 async def create_subscription(
-    body: NewSharedSubscription, service: ServiceDep, principal: Admin
+    body: NewSharedSubscription,
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    principal: Admin,
 ) -> SubscriptionView:
     """Scope `admin`. It ends with the current token: after that, nothing is sent."""
     made = await service.notifications.subscriptions.create(
@@ -88,7 +95,21 @@ async def create_subscription(
         actor=principal.user_id,
         token_id=principal.token_id,
     )
+    show_place(request, response, made.id)
     return await SubscriptionView.of(service, made)
+
+
+@router.get(
+    "/notification-subscriptions/{notification_subscription_id}",
+    summary="Get a subscription",
+    responses=problems(NotFound),
+)
+async def get_subscription(
+    notification_subscription_id: PathId, service: ServiceDep, principal: Admin
+) -> SubscriptionView:
+    """Scope `admin`."""
+    found = service.notifications.subscriptions.get(notification_subscription_id)
+    return await SubscriptionView.of(service, found)
 
 
 @router.delete(
