@@ -38,12 +38,14 @@ class NotifiedTrial:
         kills: how many processes were killed.
         arrived: requests of the provider, by delivery ID.
         stored: how each request ended, by the stored events; None while it is pending.
+        runs: as the service shows them in the end.
     """
 
     moments: int = 0
     kills: int = 0
     arrived: dict[str, list[Arrival]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[str, str | None] = field(default_factory=dict)
+    runs: list[dict[str, Any]] = field(default_factory=list)
 
     def note(self, arrival: Arrival) -> None:
         self.arrived[arrival.headers["webhook-id"]].append(arrival)
@@ -200,6 +202,7 @@ async def _settle(running: Server, session_id: str, trial: NotifiedTrial) -> Non
             page = await running.get("/admin/notification-channels")
             events = (await running.get(f"/sessions/{session_id}/events?limit=1000"))["events"]
             trial.stored = _ends(events)
+            trial.runs = (await running.get(f"/sessions/{session_id}/runs"))["runs"]
             if not page["channels"][0]["health"]["pending"] and not trial.lost():
                 return
     except httpx2.TransportError:
