@@ -79,6 +79,7 @@ class NotificationParts:
     inbox: Inbox
     notifications: Notifications
     notices: NoticeFeed
+    authenticator: Authenticator
 
 
 @asynccontextmanager
@@ -104,4 +105,4 @@ async def notifying(
         rights.may_receive,
     )
     async with notifications.delivering(), notices.following():
-        yield NotificationParts(inbox, notifications, notices)
+        yield NotificationParts(inbox, notifications, notices, authenticator)
