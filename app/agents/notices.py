@@ -76,6 +76,7 @@ class NoticeFeed:
     async def run(self) -> None:
         """Compare the outbox with the inbox, then take changes until cancelled."""
         await self._retried(self.reconcile)
+        self._outbox.ready.set()
         while True:
             change = await self._changes.get()
             await self._retried(lambda change=change: self._take(change))  # type: ignore[misc]
@@ -88,6 +89,7 @@ class NoticeFeed:
             StorageUnavailable: the database is not writable.
         """
         await self._db.flush()
+        await self._outbox.recover()
         waiting = {item.id: item for item in self._inbox.items}
         for item_id, facts in (await self._outbox.open_items()).items():
             if item_id not in waiting:

@@ -56,6 +56,7 @@ class MessageWriter:
             StorageUnavailable: the database is not writable.
         """
         facts, level = message.facts, channel.content
+        says_more = level != "none"
         offers = (
             not message.closes
             and facts.kind == "confirmation"
@@ -71,9 +72,9 @@ class MessageWriter:
             subject=self._content.subject(facts, message.event, level),
             body=self._content.body(facts, message.event, level),
             link=self.link(facts.item_id),
-            risk=None if level == "none" else facts.risk,
-            expires_at=facts.expires_at,
-            outcome=facts.outcome,
+            risk=facts.risk if says_more else None,
+            expires_at=facts.expires_at if says_more else None,
+            outcome=facts.outcome if says_more or facts.outcome is None else "ended",
             actions=await self._actions(message, subscription) if offers else (),
         )
 

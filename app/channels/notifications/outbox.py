@@ -7,6 +7,7 @@ attempt whose outcome is unknown is repeated under the same ID.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,8 +43,9 @@ _DUE = (
     " FROM notifications AS n WHERE state = 'pending' AND due_at <= ? AND NOT EXISTS"
     " (SELECT 1 FROM notifications AS e WHERE e.item_id = n.item_id"
     " AND e.subscription_id = n.subscription_id AND e.seq < n.seq"
-    " AND e.state IN ('pending', 'sending')) ORDER BY seq LIMIT ?"
+    " AND e.state IN ('pending', 'sending')) AND channel_id NOT IN ({}) ORDER BY seq LIMIT ?"
 )
+MAX_CLAIMED = 500
 _CLAIM = (
     "UPDATE notifications SET state = 'sending', attempts = attempts + 1"
     " WHERE id = ? AND state = 'pending'"
@@ -140,9 +142,15 @@ class ChannelBacklog:
 
 
 class NotificationOutbox:
-    """Stores what is to be sent. Every change is one transaction."""
+    """Stores what is to be sent. Every change is one transaction.
+
+    Attributes:
+        ready: set once messages of ended requests have been closed after a start; sending before
+            would announce a request that has ended.
+    """
 
     def __init__(self, db: DatabaseWriter, clock: Clock) -> None:
+        self.ready = asyncio.Event()
         self._db = db
         self._clock = clock
         self._on_append: Callable[[], None] = lambda: None
@@ -238,11 +246,14 @@ class NotificationOutbox:
             StorageUnavailable: the database is not writable.
         """
         now = self._clock.time()
+        # A channel without room must not hide the messages of others.
+        full = [channel_id for channel_id, room in free.items() if room <= 0]
+        due_now = _DUE.format(", ".join("?" for _ in full))
 
         def claim(transaction: Transaction) -> OutboxTurn:
             left = dict(free)
             claimed = []
-            for row in transaction.fetch(_DUE, (now, 500)):
+            for row in transaction.fetch(due_now, (now, *full, MAX_CLAIMED)):
                 channel_id = row[4]
                 room = left.get(channel_id, default)
                 if room > 0 and transaction.execute(_CLAIM, (row[0],)):

@@ -41,6 +41,8 @@ SEND_S = 30.0
 CLOSE_S = 5.0
 FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 600.0
+# Of a whole channel, when its provider asks for a wait.
+LONGEST_PAUSE_S = 600.0
 # Maximum wait: clocks are changed and machines sleep.
 _LOOK_S = 30.0
 _SHORTEST_WAIT_S = 0.05
@@ -91,6 +93,7 @@ class NotificationSender:
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: Counter[str] = Counter()
+        self._paused: dict[str, float] = {}
         self._troubles: dict[str, ChannelTrouble] = {}
         self._entitled: Entitlement = _nobody
         self._random = random.Random()  # noqa: S311 - spreads retries
@@ -123,7 +126,7 @@ class NotificationSender:
     async def run(self) -> None:
         """Send until cancelled, then wait briefly for what is being sent."""
         try:
-            await self._recover()
+            await self._outbox.ready.wait()
             while True:
                 self._news.clear()
                 wait = _LOOK_S
@@ -143,6 +146,7 @@ class NotificationSender:
             StorageUnavailable: the database is not writable.
         """
         free = {key: PER_CHANNEL - count for key, count in self._sending.items()}
+        free |= dict.fromkeys(self._pauses(), 0)
         turn = await self._outbox.claim(free, default=PER_CHANNEL)
         for message in turn.claimed:
             self._sending[message.channel_id] += 1
@@ -153,18 +157,14 @@ class NotificationSender:
         age = 0.0 if turn.oldest is None else max(0.0, now - turn.oldest)
         self._metrics.gauges["notifications_pending"] = turn.pending
         self._metrics.gauges["notification_pending_age_seconds"] = age
-        if turn.next_due is None:
-            return _LOOK_S
-        return min(_LOOK_S, max(_SHORTEST_WAIT_S, turn.next_due - now))
+        times = [*self._paused.values(), *([] if turn.next_due is None else [turn.next_due])]
+        return min(_LOOK_S, max(_SHORTEST_WAIT_S, min(times) - now)) if times else _LOOK_S
 
-    async def _recover(self) -> None:
-        """Continue what an ended process was sending; retried until the database works."""
-        while True:
-            try:
-                return await self._outbox.recover()
-            except StorageUnavailable as error:
-                log.warning("cannot continue notifications: %s", error)
-                await asyncio.sleep(FIRST_WAIT_S)
+    def _pauses(self) -> list[str]:
+        """Return the channels whose provider has asked for a wait."""
+        now = self._clock.time()
+        self._paused = {key: until for key, until in self._paused.items() if until > now}
+        return list(self._paused)
 
     async def _close(self) -> None:
         with suppress(TimeoutError):
@@ -240,6 +240,9 @@ class NotificationSender:
     ) -> None:
         reason = self._writer.mask(error.reason)
         self._note_trouble(message.channel_id, channel, reason)
+        if error.retry_after_s is not None:
+            wait = min(error.retry_after_s, LONGEST_PAUSE_S)
+            self._paused[message.channel_id] = self._clock.time() + wait
         if error.gone:
             await self._remove(message.subscription_id, reason)
         if error.permanent or error.gone:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
+from email.utils import format_datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from app.channels.notifications.kinds import (
     KindSecrets,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 20.0
 _MAX_ADDRESS = 254
 _MAIL = re.compile(r"[!#-'*+\-./0-9=?A-Z^-~]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LATER = range(400, 500)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -64,6 +67,14 @@ class SmtpSettings(KindSettings):
     sender_name: Annotated[str, Field(max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")] = "Tollgate"
     username: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
+    @model_validator(mode="after")
+    def _hides_its_password(self) -> SmtpSettings:
+        if self.tls == "none" and self.username is not None and self.host not in _LOOPBACK:
+            raise FieldError(
+                "username needs tls: the password would be sent in the clear", code="needs_tls"
+            )
+        return self
+
 
 class SmtpSecrets(KindSecrets):
     """Attributes: `password` of `username`."""
@@ -77,8 +88,8 @@ class Smtp:
     def __init__(
         self, settings: SmtpSettings, secrets: SmtpSecrets, services: TransportServices
     ) -> None:
-        del services
         self._settings = settings
+        self._clock = services.clock
         self._password = None if secrets.password is None else secrets.password.get_secret_value()
 
     async def send(self, address: str, message: Notification) -> str | None:
@@ -88,7 +99,9 @@ class Smtp:
         settings = self._settings
         try:
             await aiosmtplib.send(
-                mail_of(message, settings, address),
+                mail_of(message, settings, address, self._clock.now()),
+                # The name of this machine tells nobody anything, and looking it up may block.
+                local_hostname=settings.sender.rpartition("@")[2],
                 hostname=settings.host,
                 port=settings.port,
                 username=settings.username,
@@ -113,7 +126,9 @@ class Smtp:
         await self.send(address, message)
 
 
-def mail_of(message: Notification, settings: SmtpSettings, address: str) -> EmailMessage:
+def mail_of(
+    message: Notification, settings: SmtpSettings, address: str, moment: datetime
+) -> EmailMessage:
     """Return the mail of a message.
 
     The library refuses line breaks in headers; addresses are checked when they are stored.
@@ -123,6 +138,7 @@ def mail_of(message: Notification, settings: SmtpSettings, address: str) -> Emai
     mail = EmailMessage(policy=SMTP)
     mail["From"] = Address(settings.sender_name, addr_spec=settings.sender)
     mail["To"] = Address(addr_spec=address)
+    mail["Date"] = format_datetime(moment)
     mail["Subject"] = " ".join(message.subject.split())
     mail["Message-ID"] = f"<{_token(message.id)}@{domain}>"
     mail["In-Reply-To"] = root

@@ -13,6 +13,7 @@ from app.channels.notifications.capabilities import (
     CapabilityUnknown,
     CapabilityUsed,
 )
+from app.channels.notifications.outbox import MAX_CLAIMED
 from app.channels.notifications.sender import PER_CHANNEL
 from app.channels.notifications.transport import DeliveryFailed, DeliveryUncertain
 from app.core.error_boundary import ErrorBoundary
@@ -106,6 +107,23 @@ async def test_the_wait_that_a_provider_asks_for_is_respected(desk: Office):
     assert len(desk.peer.delivered) == 2
 
 
+async def test_a_provider_that_asks_for_a_wait_gets_nothing_else_and_others_go_on(desk: Office):
+    limited = await desk.subscription(await desk.channel("limited"))
+    free = await desk.subscription(await desk.channel("free"))
+    desk.peer.script.append(DeliveryFailed("slow down", retry_after_s=120))
+    await desk.open(limited)
+    await desk.turn()
+    # More than one claim looks at, and all of them are older than that of the other channel.
+    rows = [desk.open(limited, item_id=f"cfm_x{number}") for number in range(MAX_CLAIMED + 1)]
+    await asyncio.gather(*rows)
+    await desk.open(free, item_id="cfm_free")
+    await desk.turn()
+    assert [item.message.item_id for item in desk.peer.delivered] == ["cfm_1", "cfm_free"]
+    desk.clock.advance(120)
+    await desk.turn()
+    assert len(desk.peer.delivered) == MAX_CLAIMED + 4
+
+
 async def test_retries_end_after_a_day(desk: Office):
     one = await desk.subscription(await desk.channel())
     desk.peer.script.extend(DeliveryFailed("down") for _ in range(1000))
@@ -194,7 +212,9 @@ async def test_a_slow_channel_holds_up_no_other_and_sends_some_at_a_time(desk: O
     await desk.notifications.sender.send_due()
     await desk.sent_one()
     assert desk.peer.most <= PER_CHANNEL + 1
-    assert desk.notifications.sender.in_delivery == PER_CHANNEL
+    while desk.notifications.sender.in_delivery > PER_CHANNEL:  # noqa: ASYNC110 - its task ends
+        await asyncio.sleep(0)
+    assert desk.peer.running == PER_CHANNEL
     gate.set()
     await desk.turn()
     assert len(desk.peer.delivered) == 11
@@ -321,6 +341,22 @@ async def test_old_messages_are_deleted_and_waiting_ones_stay(desk: Office):
     desk.clock.advance(2 * 86_400)
     assert await desk.notifications.retention.trim() == 1
     assert await desk.states() == [("opened", "pending")]
+
+
+async def test_a_channel_without_content_says_nothing_of_the_request(desk: Office):
+    one = await desk.subscription(await desk.channel(content="none"))
+    facts = await desk.open(one)
+    await desk.turn()
+    await desk.notifications.outbox.close(facts.ended("approved", "ann"))
+    await desk.turn()
+    shown = [
+        (item.subject, item.body, item.risk, item.expires_at, item.outcome)
+        for item in (delivered.message for delivered in desk.peer.delivered)
+    ]
+    assert shown == [
+        ("Tollgate: approval needed", "", None, None, None),
+        ("Tollgate: request ended", "", None, None, "ended"),
+    ]
 
 
 # -- answers in place ---------------------------------------------------------------------

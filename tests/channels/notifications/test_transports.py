@@ -289,6 +289,7 @@ async def test_mails_of_a_request_are_one_thread(services: TransportServices):
     assert first["Message-ID"] == again["Message-ID"] == "<ntf_1@example.org>"
     assert ended["Message-ID"] == "<ntf_2@example.org>"
     assert {mail["References"] for mail in mailbox.mails} == {"<cfm_1@example.org>"}
+    assert first["Date"] == "Thu, 01 Jan 2026 00:00:00 +0000"
     assert (first["To"], first["Subject"]) == ("ann@example.org", MESSAGE.subject)
     assert first.get_content().strip().splitlines() == [
         *MESSAGE.body.splitlines(),
@@ -332,6 +333,13 @@ async def test_a_mail_server_that_is_away_is_asked_again(services: TransportServ
         free.bind(("127.0.0.1", 0))
         error = await failure(mailer(services, free.getsockname()[1]), "ann@example.org")
     assert not error.permanent
+
+
+async def test_a_password_is_not_sent_in_the_clear():
+    settings = {"host": "mail.test", "sender": "gate@example.org", "username": "gate"}
+    TRANSPORTS["smtp"].settings.model_validate(settings)
+    with pytest.raises(ValidationError, match="username needs tls"):
+        TRANSPORTS["smtp"].settings.model_validate({**settings, "tls": "none"})
 
 
 async def test_headers_cannot_be_injected(services: TransportServices):
