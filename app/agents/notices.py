@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import orjson
@@ -79,7 +80,7 @@ class NoticeFeed:
         self._outbox.ready.set()
         while True:
             change = await self._changes.get()
-            await self._retried(lambda change=change: self._take(change))  # type: ignore[misc]
+            await self._retried(partial(self._take, change))
 
     async def reconcile(self) -> None:
         """Close the messages of requests that ended in an ended process, and store those of
@@ -93,7 +94,7 @@ class NoticeFeed:
         waiting = {item.id: item for item in self._inbox.items}
         for item_id, facts in (await self._outbox.open_items()).items():
             if item_id not in waiting:
-                outcome, by = await self._db.transact(lambda work, key=item_id: _end(work, key))  # type: ignore[misc]
+                outcome, by = await self._db.transact(partial(_end, item_id))
                 await self._outbox.close(facts.ended(outcome, by))
         for item in waiting.values():
             await self.notify(item, "opened")
@@ -169,7 +170,7 @@ def _facts(transaction: Transaction, item: InboxItem) -> RequestFacts:
     )
 
 
-def _end(transaction: Transaction, item_id: str) -> tuple[str, str | None]:
+def _end(item_id: str, transaction: Transaction) -> tuple[str, str | None]:
     """Return how a stored request ended, and who answered."""
     for status, by in transaction.fetch(_ENDS, (item_id, item_id)):
         return ("cancelled", None) if status in _OPEN else (status, by)

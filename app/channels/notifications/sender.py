@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from app.channels.notifications.channel_store import NotificationChannel, NotificationChannels
 from app.channels.notifications.facts import RequestFacts
@@ -36,9 +38,12 @@ from app.core.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 PER_CHANNEL = 4
 SEND_S = 30.0
 CLOSE_S = 5.0
+RECORD_AGAIN_S = 1.0
 FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 600.0
 # Of a whole channel, when its provider asks for a wait.
@@ -177,10 +182,24 @@ class NotificationSender:
         try:
             with ErrorBoundary() as held:
                 await self._attempt(message)
-            self._report(held.error)
+            if held.error is not None:
+                self._report(held.error)
+                due = self._clock.time() + self._delay(message.attempts, None)
+                await self._recorded(
+                    partial(self._outbox.later, message, due, "internal error", uncertain=True)
+                )
         finally:
             self._sending[message.channel_id] -= 1
             self.wake()
+
+    async def _recorded(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Store an outcome, as soon as the database takes it: without it, the message is stuck."""
+        while True:
+            try:
+                return await work()
+            except StorageUnavailable as error:
+                log.warning("cannot record a notification: %s", error)
+                await asyncio.sleep(RECORD_AGAIN_S)
 
     async def _attempt(self, message: OutboxMessage) -> None:
         channel = self._channels.find(message.channel_id)
@@ -191,7 +210,7 @@ class NotificationSender:
         except DeliveryFailed as error:
             await self._failed(message, channel, error)
         else:
-            await self._outbox.sent(message, reference)
+            await self._recorded(partial(self._outbox.sent, message, reference))
             self._count(channel, "sent")
             self._troubles.pop(message.channel_id, None)
 
@@ -252,7 +271,9 @@ class NotificationSender:
         uncertain = isinstance(error, DeliveryUncertain)
         if due >= message.until:
             await self._end(message, channel, "failed", reason)
-        elif await self._outbox.later(message, due, reason, uncertain=uncertain):
+        elif await self._recorded(
+            partial(self._outbox.later, message, due, reason, uncertain=uncertain)
+        ):
             self._count(channel, "retried")
         else:
             self._count(channel, "dropped")
@@ -276,7 +297,7 @@ class NotificationSender:
         state: DeliveryState,
         reason: str,
     ) -> None:
-        await self._outbox.ended(message, state, reason)
+        await self._recorded(partial(self._outbox.ended, message, state, reason))
         self._count(channel, state)
 
     def _note_trouble(

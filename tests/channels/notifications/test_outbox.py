@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from app.channels.notifications import sender as module
 from app.channels.notifications.capabilities import (
     CapabilityExpired,
     CapabilityUnknown,
     CapabilityUsed,
 )
-from app.channels.notifications.outbox import MAX_CLAIMED
+from app.channels.notifications.outbox import MAX_CLAIMED, OutboxMessage
 from app.channels.notifications.sender import PER_CHANNEL
 from app.channels.notifications.transport import DeliveryFailed, DeliveryUncertain
 from app.core.error_boundary import ErrorBoundary
+from app.core.errors import StorageUnavailable
 from tests.channels.notifications.office import FACTS, Office, office
 
 pytestmark = pytest.mark.requirement("APR-1")
@@ -287,6 +289,42 @@ async def test_a_transport_with_a_fault_is_retried_and_its_text_is_not_logged(
     await desk.turn()
     assert "s3cret" not in caplog.text
     assert "RuntimeError" in caplog.text
+    desk.clock.advance(60)
+    await desk.turn()
+    assert await desk.states() == [("opened", "sent")]
+
+
+async def test_an_outcome_that_cannot_be_stored_is_stored_later_and_not_sent_again(
+    desk: Office, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "RECORD_AGAIN_S", 0)
+    one = await desk.subscription(await desk.channel())
+    outbox, failures = desk.notifications.outbox, [StorageUnavailable("disk full")] * 2
+    stored = outbox.sent
+
+    async def sent(message: OutboxMessage, reference: str | None) -> None:
+        if failures:
+            raise failures.pop()
+        await stored(message, reference)
+
+    monkeypatch.setattr(outbox, "sent", sent)
+    await desk.open(one)
+    await desk.turn()
+    desk.clock.advance(3600)
+    await desk.turn()
+    assert len(desk.peer.delivered) == 1
+    assert await desk.states() == [("opened", "sent")]
+
+
+async def test_a_fault_before_sending_delays_the_message(
+    desk: Office, monkeypatch: pytest.MonkeyPatch
+):
+    one = await desk.subscription(await desk.channel())
+    await desk.open(one)
+    with monkeypatch.context() as broken:
+        broken.setattr(desk.notifications.sender, "_entitled", None)
+        await desk.turn()
+    assert await desk.states() == [("opened", "pending")]
     desk.clock.advance(60)
     await desk.turn()
     assert await desk.states() == [("opened", "sent")]
