@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 from datetime import datetime
 from email.errors import MessageError
 from email.headerregistry import Address
@@ -114,6 +115,9 @@ class Smtp:
             raise _refused(settings.host, error.recipients[0]) from None
         except aiosmtplib.SMTPResponseException as error:
             raise _refused(settings.host, error) from None
+        except ssl.SSLError as error:
+            # Before the first command of the mail.
+            raise DeliveryFailed(f"{settings.host}: TLS failed ({error.reason})") from None
         except (aiosmtplib.SMTPConnectError, ConnectionRefusedError):
             raise DeliveryFailed(f"{settings.host} is not reachable") from None
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:

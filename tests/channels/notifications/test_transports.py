@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import email
 import hmac
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from email import policy
 from email.message import EmailMessage
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
-from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP
 from pydantic import ValidationError
 
 from app.channels.notifications.kinds import TransportServices
@@ -31,6 +34,7 @@ from app.core.clock import ManualClock
 from app.core.field_problems import FieldError
 from app.operations.web.client import Web
 from tests.channels.notifications.provider import Provider, Reply, provider
+from tests.support.certificates import certificate, server_context
 
 KEY = "whsec_" + base64.b64encode(b"k" * 32).decode()
 MESSAGE = Notification(
@@ -255,17 +259,19 @@ class Mailbox:
         return self.answer
 
 
-@contextmanager
-def mail_server(mailbox: Mailbox) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    controller = Controller(mailbox, hostname="127.0.0.1", port=port)
-    controller.start()
+@asynccontextmanager
+async def mail_server(
+    mailbox: Mailbox, *, over: ssl.SSLContext | None = None, **options: Any
+) -> AsyncIterator[int]:
+    """Serve mail on a free port of loopback; `over` TLS from the first byte."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: SMTP(mailbox, loop=loop, **options), "127.0.0.1", 0, ssl=over
+    )
     try:
-        yield port
+        yield server.sockets[0].getsockname()[1]
     finally:
-        controller.stop()
+        server.close()
 
 
 def mailer(services: TransportServices, port: int, **settings: Any) -> Transport:
@@ -280,7 +286,7 @@ def mailer(services: TransportServices, port: int, **settings: Any) -> Transport
 
 async def test_mails_of_a_request_are_one_thread(services: TransportServices):
     mailbox = Mailbox()
-    with mail_server(mailbox) as port:
+    async with mail_server(mailbox) as port:
         sent = mailer(services, port)
         await sent.send("ann@example.org", MESSAGE)
         await sent.send("ann@example.org", MESSAGE)
@@ -312,17 +318,38 @@ async def test_a_mail_server_says_whether_a_retry_helps(
 ):
     mailbox = Mailbox()
     mailbox.answer = answer
-    with mail_server(mailbox) as port:
+    async with mail_server(mailbox) as port:
         error = await failure(mailer(services, port), "ann@example.org")
     assert error.permanent == permanent
     assert not isinstance(error, DeliveryUncertain)
+
+
+@pytest.mark.parametrize("tls", ["tls", "starttls"])
+async def test_mail_goes_only_to_a_server_with_a_trusted_certificate(
+    services: TransportServices,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tls: str,
+):
+    path = certificate(tmp_path, "localhost")
+    mailbox = Mailbox()
+    context = server_context(path)
+    options = {"over": context} if tls == "tls" else {"tls_context": context}
+    async with mail_server(mailbox, **options) as port:
+        sent = mailer(services, port, host="localhost", tls=tls)
+        error = await failure(sent, "ann@example.org")
+        assert not isinstance(error, DeliveryUncertain)
+        assert mailbox.mails == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        await sent.send("ann@example.org", MESSAGE)
+    assert len(mailbox.mails) == 1
 
 
 async def test_a_mail_server_without_tls_is_not_used_unless_that_is_chosen(
     services: TransportServices,
 ):
     mailbox = Mailbox()
-    with mail_server(mailbox) as port:
+    async with mail_server(mailbox) as port:
         error = await failure(mailer(services, port, tls="starttls"), "ann@example.org")
     assert mailbox.mails == []
     assert "127.0.0.1" in error.reason
@@ -345,7 +372,7 @@ async def test_a_password_is_not_sent_in_the_clear():
 async def test_headers_cannot_be_injected(services: TransportServices):
     mailbox = Mailbox()
     hostile = replace(MESSAGE, subject="Hello\r\nBcc: eve@example.org", item_id="a>\r\nX: y")
-    with mail_server(mailbox) as port:
+    async with mail_server(mailbox) as port:
         await mailer(services, port).send("ann@example.org", hostile)
     (mail,) = mailbox.mails
     assert mail["Bcc"] is None
