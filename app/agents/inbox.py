@@ -17,7 +17,7 @@ from app.core.text import truncate
 from app.db.writer import DatabaseWriter
 from app.domain.owners import Owned, SessionOwner
 from app.execution.wait_watcher import WaitChange, WaitKind
-from app.governance.approvals.approver import ApprovalTerms
+from app.governance.approvals.approver import ApprovalCase, ApprovalTerms
 
 MAX_TITLE = 300
 RING = 1000
@@ -49,6 +49,11 @@ class InboxItem:
     expires_at: str | None = None
     terms: ApprovalTerms | None = None
 
+    @property
+    def case(self) -> ApprovalCase:
+        """Return what decides who may answer."""
+        return ApprovalCase(self.owner, self.terms)
+
 
 @dataclass(frozen=True, slots=True)
 class InboxChange:
@@ -57,6 +62,7 @@ class InboxChange:
     Attributes:
         cursor: names the change; a client that has seen it asks for those after it.
         reason: why the item changed; None for one that came or went.
+        occurrence: number of the change, of those with this reason.
         outcome: how the wait ended; None while it lasts.
         by: user who answered.
     """
@@ -67,6 +73,7 @@ class InboxChange:
     outcome: str | None = None
     by: str | None = None
     reason: WaitChange | None = None
+    occurrence: int = 1
 
     @property
     def state(self) -> Literal["opened", "changed", "closed"]:
@@ -138,14 +145,18 @@ class Inbox:
         self._items[item_id] = item
         self._announce(InboxChange(new_id("ibx"), item.opened_at, item))
 
-    def changed(self, item_id: str, change: WaitChange, request: Mapping[str, Any]) -> None:
+    def changed(
+        self, item_id: str, change: WaitChange, request: Mapping[str, Any], occurrence: int
+    ) -> None:
         """See the Protocol."""
         item = self._items.get(item_id)
         if item is not None:
             terms = ApprovalTerms.from_dict(request.get("approval"))
             item = self._items[item_id] = replace(item, terms=terms)
             moment = stamp(self._clock.time())
-            self._announce(InboxChange(new_id("ibx"), moment, item, reason=change))
+            self._announce(
+                InboxChange(new_id("ibx"), moment, item, reason=change, occurrence=occurrence)
+            )
 
     def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:
         """See the Protocol."""

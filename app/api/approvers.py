@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import orjson
 
-from app.agents.inbox import InboxItem
 from app.api.principal import Principal
 from app.api.service import Service
 from app.core.errors import NotFound
 from app.db.tables import ConfirmationRow
 from app.domain.owners import SessionOwner
+from app.execution.wait_watcher import WaitKind
 from app.governance.approvals.approver import ApprovalCase, ApprovalTerms, Approver
 from app.governance.approvals.rights import ApprovalRights
 
@@ -31,16 +31,17 @@ def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
     return _identity(principal)
 
 
-def may_decide(approvals: ApprovalRights, principal: Principal, item: InboxItem) -> bool:
+def may_decide(
+    approvals: ApprovalRights, principal: Principal, kind: WaitKind, case: ApprovalCase
+) -> bool:
     """Return whether the principal may answer a pending request; only an administrator may if
     its owner is unknown.
     """
-    if item.kind == "confirmation":
-        case = ApprovalCase(item.owner, item.terms)
+    if kind == "confirmation":
         return principal.may_approve and approvals.authority(_identity(principal), case) is not None
-    if item.owner is None:
+    if case.owner is None:
         return principal.is_admin
-    return principal.holds("chat") and principal.may_enter(item.owner)
+    return principal.holds("chat") and principal.may_enter(case.owner)
 
 
 async def visible_confirmation(

@@ -95,6 +95,23 @@ class Authenticator:
         login = await self._logins.find(secret)
         return None if login is None else await self._of_login(login.id, login.token_id)
 
+    async def rights_of(self, user_id: str, token_id: str | None) -> Principal | None:
+        """Return the current principal of a user who set something up; None if the rights ended.
+
+        Args:
+            token_id: token that was used; None for the token of the settings or anonymous access.
+        """
+        try:
+            if token_id is not None:
+                principal = holder_of(await self._tokens.holder(token_id))
+            elif user_id == ADMIN_USER and self._settings.token is not None:
+                principal = Principal(ADMIN_USER, ALL_SCOPES, came_by="settings_token")
+            else:
+                principal = await self._without_token()
+        except Unauthenticated:
+            return None
+        return principal if principal.user_id == user_id else None
+
     async def sign_out(self, principal: Principal) -> None:
         """End the principal's login, if it has one."""
         if principal.login_id is not None:

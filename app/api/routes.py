@@ -19,6 +19,7 @@ from app.api.rest import (
     health,
     identity,
     logins,
+    notification_subscriptions,
     questions,
     runs,
     sessions,
@@ -44,6 +45,8 @@ from app.api.rest.admin import grants as admin_grants
 from app.api.rest.admin import hooks as admin_hooks
 from app.api.rest.admin import limits as admin_limits
 from app.api.rest.admin import memory as admin_memory
+from app.api.rest.admin import notification_channels as admin_notification_channels
+from app.api.rest.admin import notification_subscriptions as admin_notification_subscriptions
 from app.api.rest.admin import plugins as admin_plugins
 from app.api.rest.admin import projects as admin_projects
 from app.api.rest.admin import resolve as admin_resolve
@@ -77,6 +80,8 @@ def every_route() -> Sequence[BaseRoute]:
         *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
         *(admin_can_i, admin_sources),
         *(admin_channels, admin_desktop_tasks, desktop),
+        *(notification_subscriptions, admin_notification_channels),
+        *(admin_notification_subscriptions,),
         *(admin_audit, admin_forum, admin_schedules),
         *(admin_doctor, admin_settings),
         *(admin_hooks, admin_plugins, admin_limits, admin_memory, admin_usage),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.agents.database_queries import DatabaseQueries
 from app.agents.delegation.service import DelegationService
 from app.agents.inbox import Inbox
+from app.agents.notices import NoticeFeed
 from app.agents.preview import ToolsetPreview
 from app.agents.runs import RunService
 from app.agents.schedules.service import ScheduleService
@@ -19,6 +20,7 @@ from app.api.ws_tickets import WsTickets
 from app.catalog.plugins import Plugins
 from app.catalog.registry import ToolRegistry
 from app.channels.channels import Channels
+from app.channels.notifications.notifications import Notifications
 from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.errors import NotFound
@@ -108,6 +110,8 @@ class Service:
     limits: Limiter
     memory: MemoryAdministration
     metrics: Metrics
+    notices: NoticeFeed
+    notifications: Notifications
     projects: Projects
     questions: UserQuestions
     redactor: Redactor

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agents.database_queries import DatabaseQueries
-from app.agents.inbox import Inbox
 from app.agents.models.protocol import ModelClient
 from app.agents.sessions import Sessions
 from app.api.auth import Authenticator
@@ -18,6 +17,7 @@ from app.bootstrap.container import Runtime
 from app.bootstrap.delegation import delegating, escalating
 from app.bootstrap.installation import open_installation
 from app.bootstrap.models import model_client
+from app.bootstrap.notifications import NotificationParts, notifying
 from app.bootstrap.previews import decision_preview, toolset_preview
 from app.bootstrap.triggers import open_schedules, open_webhooks, scheduler_of
 from app.config.settings import Settings
@@ -55,6 +55,7 @@ async def open_service(
             offer_model(runtime, parts, sessions, runs, client)
             tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
             logins = logins_of(runtime, tokens)
+            authenticator = Authenticator(settings, tokens, logins, runtime.audit, runtime.clock)
             # Before runs resume: their tools depend on the registered services.
             schedules = open_schedules(runtime)
             left = recovered.delegated
@@ -67,15 +68,18 @@ async def open_service(
             ):
                 await runs.resume(recovered, tokens)
                 scheduler = scheduler_of(runtime, schedules, sessions, runs, tokens)
-                async with background(scheduler.run()), watched_loop(runtime.metrics) as watch:
+                async with (
+                    background(scheduler.run()),
+                    watched_loop(runtime.metrics) as watch,
+                    notifying(runtime, sessions, authenticator) as notified,
+                ):
                     yield composed(
-                        runtime,
+                        *(runtime, notified),
                         plugins=plugins,
                         reading=reading,
                         sessions=sessions,
                         runs=runs,
                         delegation=delegation,
-                        inbox=_inbox(runtime, sessions),
                         schedules=schedules,
                         webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,
@@ -88,14 +92,6 @@ async def open_service(
         finally:
             await client.aclose()
             await reading.close()
-
-
-def _inbox(runtime: Runtime, sessions: Sessions) -> Inbox:
-    """Return the feed of pending requests, including those of a previous process."""
-    inbox = Inbox(runtime.db, runtime.clock, sessions.open_now)
-    runtime.confirmations.watch(inbox)
-    runtime.waiting.watch(inbox)
-    return inbox
 
 
 @asynccontextmanager
@@ -113,16 +109,17 @@ class ComposedService(Service):
     runtime: Runtime
 
 
-def composed(runtime: Runtime, **parts: Any) -> ComposedService:
+def composed(runtime: Runtime, notified: NotificationParts, **parts: Any) -> ComposedService:
     """Return the service: what the API uses of the runtime, and `parts` of its own."""
-    settings, audit, clock = runtime.settings, runtime.audit, runtime.clock
+    clock = runtime.clock
     return ComposedService(
         runtime=runtime,
-        settings=settings,
+        settings=runtime.settings,
         agents=runtime.agents,
         approvals=runtime.approvals,
         artifacts=runtime.artifacts,
-        audit=audit,
+        audit=runtime.audit,
+        authenticator=notified.authenticator,
         boards=runtime.boards,
         cache=runtime.cache,
         catalog_sync=runtime.catalog_sync,
@@ -135,9 +132,12 @@ def composed(runtime: Runtime, **parts: Any) -> ComposedService:
         governance=runtime.governance,
         grants=runtime.grants,
         hooks=runtime.hooks,
+        inbox=notified.inbox,
         limits=runtime.limits,
         memory=runtime.memory,
         metrics=runtime.metrics,
+        notices=notified.notices,
+        notifications=notified.notifications,
         projects=runtime.projects,
         questions=runtime.questions,
         redactor=runtime.redactor,
@@ -153,7 +153,6 @@ def composed(runtime: Runtime, **parts: Any) -> ComposedService:
         undo=runtime.undo,
         uploads=runtime.uploads,
         workspaces=runtime.workspaces,
-        authenticator=Authenticator(settings, parts["tokens"], parts["logins"], audit, clock),
         toolset_preview=toolset_preview(runtime),
         decision_preview=decision_preview(runtime),
         started_at=isoformat(clock.now()),

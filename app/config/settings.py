@@ -37,6 +37,7 @@ from app.config.images import ImageSettings
 from app.config.language_servers import LanguageServersSettings
 from app.config.memory import MemorySettings
 from app.config.model_options import ModelOptions
+from app.config.notifications import NotificationSettings, PublicUrl
 from app.config.origins import Origin, SettingPath, origins_of
 from app.config.schedules import ScheduleSettings
 from app.config.screens import ScreenSettings
@@ -85,6 +86,7 @@ class Settings(ModelOptions):
         default=8420, ge=0, le=65535, description="Port to listen on; 0 picks a free port."
     )
     root_path: RootPath = ""
+    public_url: PublicUrl = None
     data_dir: DataFolder = Field(
         default_factory=data_home,
         description="Folder for the database, workspace, artifacts and operation logs.",
@@ -327,6 +329,7 @@ class Settings(ModelOptions):
     weather: WeatherSettings = Field(default_factory=WeatherSettings)
     triggers: TriggerSettings = Field(default_factory=TriggerSettings)
     channels: ChannelSettings = Field(default_factory=ChannelSettings)
+    notifications: NotificationSettings = Field(default_factory=NotificationSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
     escalation: EscalationSettings = Field(default_factory=EscalationSettings)
     progress: ProgressSettings = Field(default_factory=ProgressSettings)

@@ -24,8 +24,9 @@ class TriggerSettings(Section):
     )
     keys: SecretStr | None = Field(
         default=None,
-        description="Encryption keys of trigger and webhook secrets, comma-separated, newest "
-        "first; each 32 bytes in Base64; `<data_dir>/keys/triggers.key` when unset.",
+        description="Encryption keys of trigger, webhook and notification secrets, "
+        "comma-separated, newest first; each 32 bytes in Base64; "
+        "`<data_dir>/keys/triggers.key` when unset.",
     )
     body_chars: int = Field(
         default=20_000,

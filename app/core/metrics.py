@@ -16,6 +16,7 @@ class Metrics:
         self.calls: dict[tuple[str, str], int] = defaultdict(int)
         self.call_seconds: dict[str, list[float]] = {}
         self.counters: dict[tuple[str, str], int] = defaultdict(int)
+        self.notifications: dict[tuple[str, str], int] = defaultdict(int)
         self.gauges: dict[str, float] = {}
 
     def call(self, tool: str, status: str, seconds: float) -> None:
@@ -31,6 +32,10 @@ class Metrics:
     def count(self, name: str, label: str = "", by: int = 1) -> None:
         """Increase a counter."""
         self.counters[name, label] += by
+
+    def notification(self, kind: str, state: str) -> None:
+        """Count the outcome of an attempt to send a notification."""
+        self.notifications[kind, state] += 1
 
     def gauge(self, name: str, change: float) -> None:
         """Change a gauge."""

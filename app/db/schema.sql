@@ -739,6 +739,81 @@ CREATE TABLE confirmation_votes (
 	PRIMARY KEY (confirmation_id, person)
 );
 
+CREATE TABLE notification_channels (
+	id VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	kind VARCHAR NOT NULL, 
+	settings TEXT NOT NULL, 
+	secrets TEXT NOT NULL, 
+	secret_names TEXT NOT NULL, 
+	origin VARCHAR NOT NULL, 
+	content VARCHAR NOT NULL, 
+	buttons VARCHAR NOT NULL, 
+	enabled INTEGER NOT NULL, 
+	version INTEGER NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	updated_at VARCHAR NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+
+CREATE TABLE notification_subscriptions (
+	id VARCHAR NOT NULL, 
+	channel_id VARCHAR NOT NULL, 
+	audience VARCHAR NOT NULL, 
+	label VARCHAR NOT NULL, 
+	address TEXT NOT NULL, 
+	hint VARCHAR NOT NULL, 
+	token_id VARCHAR, 
+	created_by VARCHAR NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	version INTEGER NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(channel_id) REFERENCES notification_channels (id)
+);
+
+CREATE TABLE notifications (
+	seq INTEGER NOT NULL, 
+	id VARCHAR NOT NULL, 
+	item_id VARCHAR NOT NULL, 
+	event VARCHAR NOT NULL, 
+	occurrence INTEGER NOT NULL, 
+	subscription_id VARCHAR NOT NULL, 
+	channel_id VARCHAR NOT NULL, 
+	closes VARCHAR NOT NULL, 
+	facts TEXT NOT NULL, 
+	state VARCHAR NOT NULL, 
+	uncertain INTEGER NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	due_at FLOAT NOT NULL, 
+	until FLOAT NOT NULL, 
+	reference TEXT, 
+	error TEXT, 
+	created_at VARCHAR NOT NULL, 
+	finished_at VARCHAR, 
+	PRIMARY KEY (seq), 
+	UNIQUE (item_id, event, occurrence, subscription_id, closes), 
+	UNIQUE (id)
+);
+
+CREATE TABLE answer_capabilities (
+	sha256 VARCHAR NOT NULL, 
+	confirmation_id VARCHAR NOT NULL, 
+	digest VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	token_id VARCHAR, 
+	option_id VARCHAR NOT NULL, 
+	subscription_id VARCHAR NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	expires_at FLOAT NOT NULL, 
+	used_at VARCHAR, 
+	PRIMARY KEY (sha256)
+);
+
+CREATE INDEX ix_answer_capabilities_confirmation_id ON answer_capabilities (confirmation_id);
+
+CREATE INDEX ix_answer_capabilities_expires_at ON answer_capabilities (expires_at);
+
 CREATE INDEX ix_appointments_owner ON appointments (owner, ends_at);
 
 CREATE INDEX ix_approval_substitutions_ends ON approval_substitutions (ends_at);
@@ -781,6 +856,18 @@ CREATE INDEX ix_idempotency_keys_kept_until ON idempotency_keys (kept_until);
 
 CREATE INDEX ix_memories_place ON memories (place_id, number);
 
+CREATE INDEX ix_notification_subscriptions_audience ON notification_subscriptions (audience);
+
+CREATE INDEX ix_notification_subscriptions_channel_id ON notification_subscriptions (channel_id);
+
+CREATE INDEX ix_notifications_closes ON notifications (closes);
+
+CREATE INDEX ix_notifications_due ON notifications (state, due_at);
+
+CREATE INDEX ix_notifications_finished ON notifications (finished_at);
+
+CREATE INDEX ix_notifications_subscription ON notifications (subscription_id);
+
 CREATE INDEX ix_query_audit_source ON query_audit (source_id, seq);
 
 CREATE INDEX ix_questions_session_id ON questions (session_id);
@@ -817,4 +904,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0027');
+INSERT INTO alembic_version VALUES ('0028');

@@ -19,8 +19,14 @@ class WaitWatcher(Protocol):
     ) -> None:
         """A call waits from now on; `request` are the fields of its event, without secrets."""
 
-    def changed(self, item_id: str, change: WaitChange, request: Mapping[str, Any]) -> None:
-        """The wait goes on, and `request` is what it is about now. Unknown items are ignored."""
+    def changed(
+        self, item_id: str, change: WaitChange, request: Mapping[str, Any], occurrence: int
+    ) -> None:
+        """The wait goes on, and `request` is what it is about now. Unknown items are ignored.
+
+        Args:
+            occurrence: number of the change, of those of its kind.
+        """
 
     def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:
         """The wait has ended; `by` is the user who answered. Unknown items are ignored."""
@@ -34,7 +40,9 @@ class NoWatcher:
     ) -> None:
         return
 
-    def changed(self, item_id: str, change: WaitChange, request: Mapping[str, Any]) -> None:
+    def changed(
+        self, item_id: str, change: WaitChange, request: Mapping[str, Any], occurrence: int
+    ) -> None:
         return
 
     def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:

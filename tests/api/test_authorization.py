@@ -29,14 +29,16 @@ APART = {"audit:read", "desktop"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 # The one declaration: who may use a route. `public` is everybody, `signed in` any token or
-# login, `member` whoever holds more than those of `APART`; the rest are scopes. The first line
-# that fits a route speaks. A route without a line fails the test: add one.
+# login, `member` whoever holds more than those of `APART`, `answerer` whoever may answer requests;
+# the rest are scopes. The first line that fits a route speaks. A route without a line fails the
+# test: add one.
 RULES: tuple[tuple[str, str], ...] = (
     (r"GET /(health|ready)", "public"),
     (r"POST /login", "public"),
     # Other systems have no token: who may deliver is shown by a signature of the body.
     (r"POST /hooks/\{name\}", "signature"),
     (r"POST /logout|GET /me", "signed in"),
+    (r"\w+ /me/notification-.*", "answerer"),
     # Others than those of the same token are not found.
     (r"GET /logins|DELETE /logins/\{login_id\}", "signed in"),
     (r"GET /metrics", "audit:read"),
@@ -135,6 +137,8 @@ def may(scopes: tuple[str, ...], needed: str) -> bool:
     """Whether the scopes are enough."""
     if "admin" in scopes or needed == "signed in":
         return True
+    if needed == "answerer":
+        return bool({"approve", "chat"} & set(scopes))
     return not set(scopes) <= APART if needed == "member" else needed in scopes
 
 

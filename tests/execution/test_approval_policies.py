@@ -37,8 +37,8 @@ class Reports(NoWatcher):
     def __init__(self) -> None:
         self.changes: list[str] = []
 
-    def changed(self, item_id: str, change: Any, request: Any) -> None:
-        self.changes.append(change)
+    def changed(self, item_id: str, change: Any, request: Any, occurrence: int) -> None:
+        self.changes.append(f"{change} {occurrence}")
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ async def test_the_next_group_may_answer_after_its_time(ground: Lab, clock: Manu
         assert reports.changes == []
         clock.advance(1)
         ground.runtime.confirmations.check_due()
-        assert "escalated" in reports.changes
+        assert reports.changes[0] == "escalated 1"
         assert await ground.answer("approve_once", by="olga") == "approved"
         assert await outcome(running) == "success"
 
@@ -254,7 +254,7 @@ async def test_reminders_come_at_half_and_nine_tenths_of_the_time(ground: Lab, c
             clock.advance(10)
             ground.runtime.confirmations.check_due()
             seen.append(len(reports.changes))
-        assert reports.changes == ["reminder", "reminder"]
+        assert reports.changes == ["reminder 1", "reminder 2"]
         assert seen == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2]
         assert await outcome(running) == "expired"
 

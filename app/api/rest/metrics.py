@@ -34,6 +34,7 @@ class MetricsCollector(Collector):
         yield self._calls()
         yield self._seconds()
         yield from self._counters()
+        yield self._notifications()
         for name, value in sorted(self._metrics.gauges.items()):
             gauge = GaugeMetricFamily(f"tollgate_{name}", _words(name))
             gauge.add_metric([], value)
@@ -68,6 +69,14 @@ class MetricsCollector(Collector):
             for label, count in sorted(counts.items()):
                 family.add_metric([label], count)
             yield family
+
+    def _notifications(self) -> Metric:
+        family = CounterMetricFamily(
+            "tollgate_notifications", "Attempts to send notifications", labels=("kind", "state")
+        )
+        for labels, count in sorted(self._metrics.notifications.items()):
+            family.add_metric(labels, count)
+        return family
 
     def _label(self, tool: str) -> str:
         return tool if tool in self._tools else UNKNOWN

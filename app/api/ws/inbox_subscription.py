@@ -53,7 +53,7 @@ class InboxSubscription:
         self._approvals.listeners.discard(self._review)
 
     def _may_see(self, item: InboxItem) -> bool:
-        return may_decide(self._approvals, self._principal, item)
+        return may_decide(self._approvals, self._principal, item.kind, item.case)
 
     def _deliver(self, change: InboxChange) -> None:
         item = change.item

@@ -221,7 +221,7 @@ class AnswerRecorder:
             approved_by=list(counted),
             quorum=terms.quorum,
         )
-        self._open.watcher.changed(confirmation_id, "vote", pending.request)
+        self._open.watcher.changed(confirmation_id, "vote", pending.request, len(counted))
         return "recorded"
 
     async def _take(

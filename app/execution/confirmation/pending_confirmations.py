@@ -158,7 +158,7 @@ class PendingConfirmations:
             if milestone.kind == "expired":
                 self._expire(confirmation_id)
                 return
-            self.watcher.changed(confirmation_id, milestone.kind, pending.request)
+            self.watcher.changed(confirmation_id, milestone.kind, pending.request, milestone.number)
         self._await_next(confirmation_id, pending)
 
     def _await_next(self, confirmation_id: str, pending: PendingConfirmation) -> None:

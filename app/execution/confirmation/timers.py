@@ -16,10 +16,16 @@ CHECK_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """Moment in the life of an open confirmation. `at` is a Unix time."""
+    """Moment in the life of an open confirmation.
+
+    Attributes:
+        at: Unix time.
+        number: number of the moment, of those of its kind.
+    """
 
     at: float
     kind: Literal["reminder", "escalated", "expired"]
+    number: int = 1
 
 
 def reminders(opened: float, expires: float | None) -> list[float]:
@@ -39,9 +45,10 @@ def milestones(
     """Return what is still to come, next first. The end is never dropped, even if it has passed."""
     steps = terms.steps if terms is not None else ()
     coming = [
-        *(Milestone(step.at, "escalated") for step in steps if step.at > now),
-        *(Milestone(at, "reminder") for at in reminded if at > now),
+        *(Milestone(step.at, "escalated", number) for number, step in enumerate(steps)),
+        *(Milestone(at, "reminder", number) for number, at in enumerate(reminded, 1)),
     ]
+    coming = [item for item in coming if item.at > now]
     if expires is not None:
         coming = [item for item in coming if item.at < expires]
         coming.append(Milestone(expires, "expired"))

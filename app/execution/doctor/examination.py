@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 
+from app.channels.notifications.sender import ChannelTrouble
 from app.config.memory import MemorySettings
 from app.config.setting_names import WORDS, WrongName, wrong_names
 from app.config.settings import Settings
@@ -25,6 +26,7 @@ from app.execution.doctor.machine_checks import (
     model_check,
     runtime_and_storage,
 )
+from app.execution.doctor.notification_checks import notification_checks
 from app.execution.doctor.sandbox_checks import sandbox_checks
 from app.execution.doctor.tool_checks import tool_checks
 from app.governance.identity.token_rules import BOOTSTRAP_USER
@@ -49,6 +51,7 @@ class Installation:
         conditions: problems of the running service.
         is_running: this process is the service.
         blockages: recent blockages of its event loop.
+        channel_troubles: channels of notifications that do not deliver.
     """
 
     settings: Settings
@@ -59,6 +62,7 @@ class Installation:
     conditions: Callable[[], Sequence[HealthCondition]] = tuple
     is_running: bool = False
     blockages: tuple[Blockage, ...] = ()
+    channel_troubles: tuple[ChannelTrouble, ...] = ()
 
 
 def findings(installation: Installation) -> Iterator[Check]:
@@ -75,6 +79,7 @@ def findings(installation: Installation) -> Iterator[Check]:
     yield from access_checks(settings, installation.tokens())
     yield from hook_checks(settings, installation.loaded_hooks)
     yield from loop_checks(installation.blockages)
+    yield from notification_checks(installation.channel_troubles)
     yield from sandbox_checks(installation.sandbox())
     yield from kernel_and_programs()
     yield from tool_checks(settings, installation.disabled)

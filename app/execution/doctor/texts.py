@@ -140,6 +140,11 @@ SUBJECTS: Mapping[str, CheckSubject] = MappingProxyType(
         "plugin": CheckSubject(
             "plugin {plugin}", "it is not loaded; everything else works", "{mend}"
         ),
+        "notification_channel": CheckSubject(
+            "notification channel {channel}",
+            "people are not notified of pending requests through it",
+            "correct it, then test it with `POST /api/v1/admin/notification-channels/ID/test`",
+        ),
         "loop": CheckSubject(
             "event loop",
             "while a plugin blocks it, no request is answered",
@@ -338,6 +343,7 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "used": "used",
         "available_used": "available, used",
         "not_needed": "not needed here",
+        "notification_channel.failing": "failing since {since}: {error}",
         "set": "set",
         "not_set": "not set",
         "none": "none",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from app.config.web import WebSettings
 from app.core.errors import ToolFailed
 from app.operations.web.addresses import OwnPorts, Reach
+from app.operations.web.protocol import NotConnected
 from app.operations.web.urls import WebUrl
 
 
@@ -69,7 +70,7 @@ class Destinations:
             ToolFailed: `address_refused`; `fetch_failed` without any address.
         """
         if not addresses:
-            raise ToolFailed(f"{host!r} has no address", code="fetch_failed")
+            raise NotConnected(f"{host!r} has no address", code="fetch_failed")
         for address in addresses:
             if (why := self.reach.refuses(address, port)) is not None:
                 raise ToolFailed(

@@ -14,6 +14,7 @@ from app.core.tls import CLAUSES, tls_trouble
 from app.operations.web.bodies import ACCEPTED, BodyReader
 from app.operations.web.destinations import Destinations
 from app.operations.web.network import AddressResolver, CheckedNetwork, SystemResolver
+from app.operations.web.protocol import NotConnected
 from app.operations.web.raw_response import RawResponse
 from app.operations.web.urls import WebUrl
 
@@ -21,6 +22,7 @@ _CONNECT_S = 10.0
 _READ_S = 20.0
 _MAX_CONNECTIONS = 32
 _IDLE_S = 15.0
+_UNCONNECTED = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
 # Headers of the connection, or set by us.
 _OURS = frozenset(
     {
@@ -109,7 +111,8 @@ class Exchange:
             UnicodeError,
             OSError,
         ) as error:
-            raise ToolFailed(
+            kind = NotConnected if isinstance(error, _UNCONNECTED) else ToolFailed
+            raise kind(
                 f"Cannot fetch {str(url)[:200]!r}: {_why(error)}", code="fetch_failed"
             ) from None
 

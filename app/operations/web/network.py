@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import httpcore2
 
-from app.core.errors import ToolFailed
 from app.operations.web.destinations import Destinations
+from app.operations.web.protocol import NotConnected
 
 _MAX_ADDRESSES = 4
 _EACH_S = 5.0
@@ -80,7 +80,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
         try:
             addresses = await self._addresses(host, port)
         except (OSError, UnicodeError):
-            raise ToolFailed(f"Cannot resolve {host!r}", code="fetch_failed") from None
+            raise NotConnected(f"Cannot resolve {host!r}", code="fetch_failed") from None
         self._destinations.check_addresses(host, port, addresses)
         tried = addresses[:_MAX_ADDRESSES]
         each = min(timeout or _EACH_S, _EACH_S) if len(tried) > 1 else timeout

@@ -11,10 +11,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
+from app.core.errors import ToolFailed
+
 TIMEOUT_S = 30.0
 MAX_BYTES = 10_000_000
 MAX_REDIRECTS = 5
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class NotConnected(ToolFailed):
+    """No connection was made, so nothing was sent; its code is `fetch_failed`."""
 
 
 @dataclass(frozen=True, slots=True)
