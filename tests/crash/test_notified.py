@@ -19,6 +19,6 @@ async def test_no_notification_is_lost_or_doubled(tmp_path: Path, kills: tuple[i
     trial = await run_notified(tmp_path, *kills)
     assert trial.wrong() == []
     assert trial.arrived
-    # A process may end its work before its fatal moment, when the run was cut off once too often.
+    # A run that was cut off more than `MOST_TRIES` times is closed, and fewer processes are killed.
     assert trial.kills == len(kills) or trial.runs[0]["status"] != "success"
     assert len(trial.stored) == len(CALLS) or kills
