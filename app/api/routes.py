@@ -10,6 +10,7 @@ from app.api.deprecated_paths import renamed_paths
 from app.api.rest import (
     artifacts,
     calls,
+    chat_links,
     checkpoints,
     confirmations,
     delegations,
@@ -19,6 +20,7 @@ from app.api.rest import (
     health,
     identity,
     logins,
+    push,
     questions,
     runs,
     sessions,
@@ -66,7 +68,7 @@ def every_route() -> Sequence[BaseRoute]:
     # `/tools/{name}`.
     subjects = (
         *(calls, health, system, identity, logins, sessions, runs, events, tools, confirmations),
-        *(artifacts, files, questions),
+        *(artifacts, files, questions, push, chat_links),
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),

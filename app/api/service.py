@@ -19,6 +19,8 @@ from app.api.ws_tickets import WsTickets
 from app.catalog.plugins import Plugins
 from app.catalog.registry import ToolRegistry
 from app.channels.channels import Channels
+from app.channels.notifications.chat_answers import ChatLinks
+from app.channels.notifications.web_push import VapidKeys
 from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.errors import NotFound
@@ -95,6 +97,7 @@ class Service:
     cache: ResultCache
     catalog_sync: CatalogSync
     channels: Channels
+    chat_links: ChatLinks
     clock: Clock
     conditions: HealthMonitor
     confirmations: ConfirmationService
@@ -107,6 +110,7 @@ class Service:
     memory: MemoryAdministration
     metrics: Metrics
     projects: Projects
+    push_keys: VapidKeys
     questions: UserQuestions
     redactor: Redactor
     registry: ToolRegistry

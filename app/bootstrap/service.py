@@ -20,6 +20,8 @@ from app.bootstrap.installation import open_installation
 from app.bootstrap.models import model_client
 from app.bootstrap.previews import decision_preview, toolset_preview
 from app.bootstrap.triggers import open_schedules, open_webhooks, scheduler_of
+from app.channels.notifications.chat_answers import ChatLinks
+from app.channels.notifications.web_push import VapidKeys
 from app.config.settings import Settings
 from app.core.background import background
 from app.core.clock import Clock, isoformat
@@ -27,6 +29,7 @@ from app.core.loop_watch import watched_loop
 from app.domain.history import SESSION_SEARCH
 from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens
+from app.knowledge.sources.encryption import KeyFile
 from app.operations.sandbox.sandbox import Sandbox
 from app.workers.pool import WorkerPool
 
@@ -126,6 +129,7 @@ def composed(runtime: Runtime, **parts: Any) -> ComposedService:
         cache=runtime.cache,
         catalog_sync=runtime.catalog_sync,
         channels=runtime.channels,
+        chat_links=ChatLinks(runtime.db, clock, audit),
         clock=clock,
         conditions=runtime.conditions,
         confirmations=runtime.confirmations,
@@ -138,6 +142,7 @@ def composed(runtime: Runtime, **parts: Any) -> ComposedService:
         memory=runtime.memory,
         metrics=runtime.metrics,
         projects=runtime.projects,
+        push_keys=VapidKeys(KeyFile(settings.data_dir / "keys" / "web-push.key").read),
         questions=runtime.questions,
         redactor=runtime.redactor,
         registry=runtime.registry,

@@ -686,6 +686,25 @@ CREATE TABLE run_totals (
 	PRIMARY KEY (day, agent_id, model)
 );
 
+CREATE TABLE notification_link_codes (
+	sha256 VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	token_id VARCHAR, 
+	created_at VARCHAR NOT NULL, 
+	expires_at VARCHAR NOT NULL, 
+	PRIMARY KEY (sha256)
+);
+
+CREATE TABLE notification_links (
+	id VARCHAR NOT NULL, 
+	channel VARCHAR NOT NULL, 
+	sender VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	token_id VARCHAR, 
+	created_at VARCHAR NOT NULL, 
+	PRIMARY KEY (id)
+);
+
 CREATE INDEX ix_appointments_owner ON appointments (owner, ends_at);
 
 CREATE INDEX ix_artifacts_session_id ON artifacts (session_id);
@@ -724,6 +743,10 @@ CREATE INDEX ix_idempotency_keys_kept_until ON idempotency_keys (kept_until);
 
 CREATE INDEX ix_memories_place ON memories (place_id, number);
 
+CREATE INDEX ix_notification_link_codes_user ON notification_link_codes (user_id, expires_at);
+
+CREATE INDEX ix_notification_links_user ON notification_links (user_id, created_at);
+
 CREATE INDEX ix_query_audit_source ON query_audit (source_id, seq);
 
 CREATE INDEX ix_questions_session_id ON questions (session_id);
@@ -760,4 +783,6 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0026');
+CREATE UNIQUE INDEX ux_notification_links_sender ON notification_links (channel, sender);
+
+INSERT INTO alembic_version VALUES ('0029');

@@ -1,0 +1,1 @@
+"""Notifications about pending requests: channels, subscriptions, the outbox and its sender."""
