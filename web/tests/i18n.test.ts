@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
-import { approvals } from "../src/i18n/texts/approvals";
 import { admin } from "../src/i18n/texts/admin";
+import { approvals } from "../src/i18n/texts/approvals";
 import { chat } from "../src/i18n/texts/chat";
 import { shell } from "../src/i18n/texts/shell";
 

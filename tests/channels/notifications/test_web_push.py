@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import http_ece  # type: ignore[import-untyped] # it has no types
+import http_ece
 import orjson
 import pytest
 from cryptography.exceptions import InvalidSignature

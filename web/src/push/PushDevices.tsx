@@ -109,7 +109,11 @@ function ThisDevice({ found }: { found: readonly Device[] }) {
           {part("push.off")}
         </Button>
       )}
-      {blocked && <p className={css.note} data-tone="warn" role="alert">{part("push.refused")}</p>}
+      {blocked && (
+        <p className={css.note} data-tone="warn" role="alert">
+          {part("push.refused")}
+        </p>
+      )}
     </div>
   );
 }
