@@ -76,11 +76,8 @@ async function open(notification, action) {
 function pageOf({ id, kind, link }) {
   const { scope } = self.registration;
   if (kind === "confirmation") return new URL(`approvals/${encodeURIComponent(id)}`, scope).href;
-  try {
-    const address = new URL(link, scope).href;
-    if (address.startsWith(scope)) return address;
-  } catch {
-    // Without an address, the first page shows that something is waiting.
-  }
-  return scope;
+  // Without an address, the first page shows that something is waiting.
+  const address = typeof link === "string" && URL.canParse(link, scope) ? link : scope;
+  const { href } = new URL(address, scope);
+  return href.startsWith(scope) ? href : scope;
 }

@@ -74,13 +74,14 @@ function Request({ detail }: { detail: Detail }) {
   if (detail.state !== "pending") return <Outcome detail={detail} />;
   if (declining) {
     return (
-      <p className={css.declining} role="status">
+      <h1 className={css.declining} role="status">
         {part("approval.declining")}
-      </p>
+      </h1>
     );
   }
   return (
     <div className={css.card}>
+      <h1 className="hidden-visually">{part("approval.title")}</h1>
       {error !== null && <ErrorView error={error} compact />}
       <ConfirmationCard
         confirmation={requestOf(detail)}

@@ -10,7 +10,7 @@ import { usePartTexts, useTexts } from "../i18n";
 import { approvals } from "../i18n/texts/approvals";
 import { visible } from "../shared/visible";
 import { notifyDone, notifyError } from "../shell/notify";
-import { addDevice, type Device, devices, publicKey, removeDevice } from "./rest";
+import { addDevice, type Device, type Push, publicKey, push, removeDevice } from "./rest";
 import { deviceName, subscribe, subscription, support } from "./worker";
 
 const KEY = ["admin", "push-devices"];
@@ -19,17 +19,17 @@ const OWN = "tollgate-push-device";
 export function PushDevices() {
   const { t } = useTexts();
   const part = usePartTexts(approvals);
-  const query = useQuery({ queryKey: KEY, queryFn: devices });
+  const query = useQuery({ queryKey: KEY, queryFn: push });
   return (
     <Section title={part("push.title")} lead={part("push.lead")}>
       <Loaded query={query}>
         {(found) => (
           <div className={css.stack}>
             <ThisDevice found={found} />
-            {found.length > 0 && (
+            {found.devices.length > 0 && (
               <Table
                 label={part("push.devices")}
-                rows={found}
+                rows={found.devices}
                 id={(device) => device.id}
                 empty=""
                 columns={[
@@ -61,22 +61,22 @@ export function PushDevices() {
 /** The id of this browser's subscription at the service. */
 const own = (): string | null => localStorage.getItem(OWN);
 
-function ThisDevice({ found }: { found: readonly Device[] }) {
+function ThisDevice({ found: { channelId, devices } }: { found: Push }) {
   const { language } = useTexts();
   const part = usePartTexts(approvals);
   const queries = useQueryClient();
   const [blocked, setBlocked] = useState(false);
-  const mine = found.find((device) => device.id === own());
+  const mine = devices.find((device) => device.id === own());
   const settled = () => queries.invalidateQueries({ queryKey: KEY });
 
   const start = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (channel: string) => {
       const allowed = (await Notification.requestPermission()) === "granted";
       setBlocked(!allowed);
       if (!allowed) return;
       const made = await subscribe(await publicKey(), language);
       const label = part("push.label", deviceName());
-      localStorage.setItem(OWN, (await addDevice(JSON.stringify(made), label)).id);
+      localStorage.setItem(OWN, (await addDevice(channel, JSON.stringify(made), label)).id);
     },
     onError: notifyError,
     onSettled: settled,
@@ -92,11 +92,12 @@ function ThisDevice({ found }: { found: readonly Device[] }) {
   });
 
   const has = support();
+  if (channelId === null) return <p className={css.note}>{part("push.no_channel")}</p>;
   if (has !== "ready") return <p className={css.note}>{part(`push.${has}`)}</p>;
   return (
     <div>
       {mine === undefined ? (
-        <Button size="xs" loading={start.isPending} onClick={() => start.mutate()}>
+        <Button size="xs" loading={start.isPending} onClick={() => start.mutate(channelId)}>
           {part("push.on")}
         </Button>
       ) : (

@@ -4,24 +4,42 @@ import { ROOT } from "../api/root";
 
 export interface Device {
   id: string;
-  kind: string;
+  channel_id: string;
   label: string;
   created_at: string;
 }
 
-export const KIND = "web_push";
+interface Channel {
+  id: string;
+  kind: string;
+}
+
+/** Devices of the person; `channelId` is null where no channel carries push notifications. */
+export interface Push {
+  channelId: string | null;
+  devices: readonly Device[];
+}
+
+const KIND = "web_push";
 const SUBSCRIPTIONS = "/me/notification-subscriptions";
+
+export async function push(): Promise<Push> {
+  const [{ channels }, { subscriptions }] = await Promise.all([
+    send<{ channels: Channel[] }>("GET", "/me/notification-channels"),
+    send<{ subscriptions: Device[] }>("GET", SUBSCRIPTIONS),
+  ]);
+  const ids = channels.filter((one) => one.kind === KIND).map((one) => one.id);
+  return {
+    channelId: ids[0] ?? null,
+    devices: subscriptions.filter((one) => ids.includes(one.channel_id)),
+  };
+}
 
 export const publicKey = async (): Promise<string> =>
   (await send<{ public_key: string }>("GET", "/me/push-key")).public_key;
 
-export const devices = async (): Promise<Device[]> =>
-  (await send<{ subscriptions: Device[] }>("GET", SUBSCRIPTIONS)).subscriptions.filter(
-    (one) => one.kind === KIND,
-  );
-
-export const addDevice = (address: string, label: string): Promise<Device> =>
-  send("POST", SUBSCRIPTIONS, { kind: KIND, address, label });
+export const addDevice = (channelId: string, address: string, label: string): Promise<Device> =>
+  send("POST", SUBSCRIPTIONS, { channel_id: channelId, address, label });
 
 export const removeDevice = (id: string): Promise<unknown> =>
   send("DELETE", `${SUBSCRIPTIONS}/${encodeURIComponent(id)}`);

@@ -2,6 +2,7 @@
 import type { Pair } from "..";
 
 export const approvals = {
+  "approval.title": ["Approval request", "审批请求"],
   "approval.inbox": ["All requests", "所有请求"],
   "approval.more": [
     "{count} more {count|request is|requests are} waiting",
@@ -31,6 +32,10 @@ export const approvals = {
   "push.refused": [
     "The browser blocks notifications for this site. Allow them in the browser's site settings, then try again.",
     "浏览器已阻止此网站的通知。请在浏览器的网站设置中允许通知，然后重试。",
+  ],
+  "push.no_channel": [
+    "No channel for Web Push exists yet. An administrator can add one.",
+    "尚无 Web Push 渠道，可由管理员添加。",
   ],
   "push.insecure": [
     "Push notifications need HTTPS. Open Tollgate at its HTTPS address.",
