@@ -37,7 +37,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.String(), nullable=False),
     )
     op.create_index(
-        "ux_notification_links_sender", "notification_links", ["channel", "sender"], unique=True
+        "ix_notification_links_sender", "notification_links", ["channel", "sender"], unique=True
     )
     op.create_index("ix_notification_links_user", "notification_links", ["user_id", "created_at"])
 

@@ -76,7 +76,7 @@ class NotificationLinkRow(SQLModel, table=True):
 
     __tablename__ = "notification_links"
     __table_args__ = (
-        Index("ux_notification_links_sender", "channel", "sender", unique=True),
+        Index("ix_notification_links_sender", "channel", "sender", unique=True),
         Index("ix_notification_links_user", "user_id", "created_at"),
     )
     id: str = Field(primary_key=True)

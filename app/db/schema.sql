@@ -745,6 +745,8 @@ CREATE INDEX ix_memories_place ON memories (place_id, number);
 
 CREATE INDEX ix_notification_link_codes_user ON notification_link_codes (user_id, expires_at);
 
+CREATE UNIQUE INDEX ix_notification_links_sender ON notification_links (channel, sender);
+
 CREATE INDEX ix_notification_links_user ON notification_links (user_id, created_at);
 
 CREATE INDEX ix_query_audit_source ON query_audit (source_id, seq);
@@ -782,7 +784,5 @@ CREATE INDEX ix_tool_calls_session ON tool_calls (session_id);
 CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at);
 
 CREATE INDEX ix_written_ended ON written (ended);
-
-CREATE UNIQUE INDEX ux_notification_links_sender ON notification_links (channel, sender);
 
 INSERT INTO alembic_version VALUES ('0029');

@@ -55,7 +55,7 @@ async def until(happens: Callable[[], bool]) -> None:
     """Wait until something is the case, which happens in another task."""
     async with asyncio.timeout(PATIENCE_S):
         while not happens():  # noqa: ASYNC110 - what happens has no event
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
 
 
 class ScriptedService:

@@ -341,11 +341,11 @@ async def test_the_listener_connects_again_and_says_why_it_had_to(
         await world.workspace.press(ANN, "a" * 43)
         assert await world.workspace.shown() == ["Done: approved"]
         assert listener.state.connected
-    told = " ".join(record.getMessage() for record in caplog.records)
-    assert "Slack answered invalid_auth" in told
-    assert "the connection failed" in told
-    assert "the connection was closed" in told
-    assert not any(secret in told for secret in (BOT, APP, TICKET))
+    logged = " ".join(record.getMessage() for record in caplog.records)
+    assert "Slack answered invalid_auth" in logged
+    assert "the connection failed" in logged
+    assert "the connection was closed" in logged
+    assert not any(secret in logged for secret in (BOT, APP, TICKET))
 
 
 async def test_socket_mode_that_was_switched_off_is_named(world: World):

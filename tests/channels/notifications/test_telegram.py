@@ -105,7 +105,7 @@ class BotApi:
         await until(lambda: len(self.of("answerCallbackQuery")) >= count)
         return [fields["text"] for fields in self.of("answerCallbackQuery")]
 
-    async def told(self, count: int = 1) -> list[str]:
+    async def texts(self, count: int = 1) -> list[str]:
         """Return the texts that were sent to chats."""
         await until(lambda: len(self.of("sendMessage")) >= count)
         return [fields["text"] for fields in self.of("sendMessage")]
@@ -170,7 +170,7 @@ async def test_the_end_changes_the_message_and_takes_its_buttons(world: World):
 async def test_a_long_message_keeps_its_link(world: World):
     await world.transport.send("7", message(body="x" * 9000))
 
-    (text,) = await world.api.told()
+    (text,) = await world.api.texts()
     assert len(text) == MAX_TEXT
     assert text.endswith(message().link)
 
@@ -284,7 +284,7 @@ async def test_a_code_links_the_account_that_sends_it(world: World, text: str):
     async with listening(world.listener().run()):
         await world.api.say(ANN, text.format(made.code), 1)
         await world.api.say(EVE, text.format(made.code), 2)
-        assert await world.api.told(2) == ["Linked to ann", "This code is not valid"]
+        assert await world.api.texts(2) == ["Linked to ann", "This code is not valid"]
     link = await world.answers.links.find("telegram", str(ANN))
     assert link is not None
     assert (link.user_id, link.token_id) == ("ann", "tok_1")
@@ -296,7 +296,7 @@ async def test_a_code_in_a_group_is_not_used(world: World):
 
     async with listening(world.listener().run()):
         await world.api.say(ANN, f"/link {made.code}", 1, "group")
-        assert await world.api.told() == ["Send the code in a private chat with this bot."]
+        assert await world.api.texts() == ["Send the code in a private chat with this bot."]
     assert await world.answers.links.find("telegram", str(ANN)) is None
 
 
@@ -319,11 +319,11 @@ async def test_the_listener_connects_again_and_says_why_it_had_to(
         await world.api.press(ANN, "a" * 43)
         assert await world.api.shown() == ["Done: approved"]
         assert listener.state.error is None
-    told = " ".join(record.getMessage() for record in caplog.records)
-    assert "another program receives the answers" in told
-    assert "does not accept the bot token" in told
-    assert "unexpected KeyError" in told
-    assert TOKEN not in told
+    texts = " ".join(record.getMessage() for record in caplog.records)
+    assert "another program receives the answers" in texts
+    assert "does not accept the bot token" in texts
+    assert "unexpected KeyError" in texts
+    assert TOKEN not in texts
 
 
 async def test_a_listener_waits_as_long_as_it_is_asked_to(world: World):
