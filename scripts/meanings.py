@@ -22,6 +22,7 @@ SETTING_GROUPS = {
     "schedules": "Schedules",
     "triggers": "Triggers and webhooks",
     "channels": "Channels",
+    "push": "Web Push",
     "sub_agent": "Sub-agents",
     "progress": "Tool progress",
 }
