@@ -37,6 +37,8 @@ RULES: tuple[tuple[str, str], ...] = (
     # Other systems have no token: who may deliver is shown by a signature of the body.
     (r"POST /hooks/\{name\}", "signature"),
     (r"POST /logout|GET /me", "signed in"),
+    (r"GET /me/push-key", "signed in"),
+    (r"\w+ /me/chat-links.*", "approve"),
     # Others than those of the same token are not found.
     (r"GET /logins|DELETE /logins/\{login_id\}", "signed in"),
     (r"GET /metrics", "audit:read"),

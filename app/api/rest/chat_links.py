@@ -50,9 +50,9 @@ class ChatLinkList(BaseModel):
 class ChatLinkCode(BaseModel):
     """Code to send to the bot or app. It is shown only once."""
 
-    model_config = example(code="pVx1mYkq2a3b4c5d6e7f", expires_at=MOMENT)
+    model_config = example(link_code="pVx1mYkq2a3b4c5d6e7f", expires_at=MOMENT)
 
-    code: str
+    link_code: str
     expires_at: str
 
 
@@ -69,7 +69,7 @@ async def list_chat_links(service: ServiceDep, principal: Approver) -> ChatLinkL
 async def create_chat_link_code(service: ServiceDep, principal: Approver) -> ChatLinkCode:
     """Scope `approve`. Send `link CODE` to the bot or app within ten minutes."""
     made = await service.chat_links.create_code(principal.user_id, principal.token_id)
-    return ChatLinkCode(code=made.code, expires_at=made.expires_at)
+    return ChatLinkCode(link_code=made.text, expires_at=made.expires_at)
 
 
 @router.delete(

@@ -85,7 +85,7 @@ class ChatLink:
 class LinkCode:
     """Code to send from a chat. It is shown once."""
 
-    code: str
+    text: str
     expires_at: str
 
 
@@ -99,13 +99,13 @@ class ChatLinks:
 
     async def create_code(self, user_id: str, token_id: str | None) -> LinkCode:
         """Create a code for a signed-in user."""
-        code = secrets.token_urlsafe(_CODE_BYTES)
+        text = secrets.token_urlsafe(_CODE_BYTES)
         now = self._clock.now()
         moment, end = isoformat(now), isoformat(now + CODE_LIFETIME)
 
         def add(transaction: Transaction) -> None:
             transaction.execute(_FORGET_CODES, (moment,))
-            transaction.execute(_ADD_CODE, (_digest(code), user_id, token_id, moment, end))
+            transaction.execute(_ADD_CODE, (_digest(text), user_id, token_id, moment, end))
             transaction.execute(_LIMIT_CODES, (user_id, user_id, _MAX_CODES))
             self._audit.within(
                 transaction,
@@ -113,7 +113,7 @@ class ChatLinks:
             )
 
         await self._db.transact(add)
-        return LinkCode(code, end)
+        return LinkCode(text, end)
 
     async def redeem(self, channel: ChatKind, sender: str, code: str) -> ChatLink | None:
         """Link a chat account, replacing its former link; None if the code is not valid."""
@@ -181,8 +181,8 @@ def link_code_in(text: str) -> str | None:
     return None if found is None else found[1]
 
 
-def _digest(code: str) -> str:
-    return sha256(code.encode()).hexdigest()
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _shown(link: ChatLink) -> dict[str, str | None]:

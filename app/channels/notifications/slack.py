@@ -300,10 +300,10 @@ class SlackListener:
             finally:
                 await self._show(place, text)
 
-    async def _link(self, place: _Place, code: str | None) -> None:
+    async def _link(self, place: _Place, sent: str | None) -> None:
         text = "Send `link` and the code that Tollgate shows in the inbox."
-        if code is not None:
-            text = await self._answers.link("slack", place.sender, code)
+        if sent is not None:
+            text = await self._answers.link("slack", place.sender, sent)
         await self._show(place, text)
 
     async def _show(self, place: _Place, text: str) -> None:

@@ -28,7 +28,7 @@ async def test_a_code_links_an_account_which_its_user_ends(serving: Running):
         holding(serving, await token(serving, "bob")) as bob,
     ):
         made = (await ann.post("/me/chat-links/code")).json()
-        link = await links.redeem("telegram", "7", made["code"])
+        link = await links.redeem("telegram", "7", made["link_code"])
         assert link is not None
         assert await linked(ann) == [("telegram", "7")]
         assert await linked(bob) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ class BotApi:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: dict[str, list[Reply]] = {}
         self._number = 100
+        self._arrived = asyncio.Event()
 
     async def _handle(self, arrived: Arrived) -> Reply:
         bot, _, method = arrived.path.removeprefix("/").partition("/")
@@ -38,7 +40,9 @@ class BotApi:
     async def _updates(self, offset: int) -> Reply:
         """Wait for updates, as a long poll does; earlier ones are confirmed."""
         self.updates = [one for one in self.updates if one["update_id"] >= offset]
-        await until(lambda: bool(self.updates))
+        while not self.updates:
+            self._arrived.clear()
+            await self._arrived.wait()
         return Reply.json({"ok": True, "result": self.updates})
 
     @staticmethod
@@ -59,6 +63,7 @@ class BotApi:
 
     async def update(self, number: int, **content: Any) -> None:
         self.updates.append({"update_id": number, **content})
+        self._arrived.set()
 
     async def shown(self, count: int = 1) -> list[str]:
         """Return the texts that pressing buttons has shown."""

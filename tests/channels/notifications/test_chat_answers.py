@@ -43,7 +43,7 @@ async def test_a_code_works_once(world: World):
     made = await world.links.create_code("ann", "tok_1")
 
     wins = await asyncio.gather(
-        *(world.links.redeem("telegram", str(sender), made.code) for sender in range(5))
+        *(world.links.redeem("telegram", str(sender), made.text) for sender in range(5))
     )
     (link,) = [win for win in wins if win is not None]
     assert (link.user_id, link.token_id) == ("ann", "tok_1")
@@ -54,7 +54,7 @@ async def test_a_code_ends_after_ten_minutes(world: World):
     made = await world.links.create_code("ann", None)
     world.clock.advance(600)
 
-    assert await world.links.redeem("telegram", "7", made.code) is None
+    assert await world.links.redeem("telegram", "7", made.text) is None
     assert await world.links.redeem("telegram", "7", "another-code-of-20-c") is None
     assert await world.links.find("telegram", "7") is None
 
@@ -62,13 +62,13 @@ async def test_a_code_ends_after_ten_minutes(world: World):
 async def test_only_digests_of_codes_are_stored_and_only_the_newest(world: World):
     codes = []
     for _ in range(7):
-        codes.append((await world.links.create_code("ann", None)).code)
+        codes.append((await world.links.create_code("ann", None)).text)
         world.clock.advance(1)
     others = await world.links.create_code("bob", None)
 
     rows = await world.fetch("SELECT * FROM notification_link_codes")
     assert len(rows) == 6
-    assert not any(code in str(rows) for code in [*codes, others.code])
+    assert not any(code in str(rows) for code in [*codes, others.text])
     audit = str(await world.fetch("SELECT * FROM audit"))
     assert not any(code in audit for code in codes)
     assert await world.links.redeem("slack", "T1:U1", codes[0]) is None
@@ -78,7 +78,7 @@ async def test_only_digests_of_codes_are_stored_and_only_the_newest(world: World
 async def test_a_new_link_replaces_the_former_one(world: World):
     for user_id in ("ann", "bob"):
         made = await world.links.create_code(user_id, None)
-        assert await world.links.redeem("telegram", "7", made.code) is not None
+        assert await world.links.redeem("telegram", "7", made.text) is not None
 
     found = await world.links.find("telegram", "7")
     assert found is not None
@@ -94,7 +94,7 @@ async def test_a_new_link_replaces_the_former_one(world: World):
 
 async def test_a_link_is_ended_by_its_user_alone(world: World):
     made = await world.links.create_code("ann", None)
-    link = await world.links.redeem("telegram", "7", made.code)
+    link = await world.links.redeem("telegram", "7", made.text)
     assert link is not None
 
     with pytest.raises(NotFound):

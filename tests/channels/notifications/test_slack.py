@@ -132,7 +132,7 @@ class World:
 
     async def link(self, user: str = ANN, user_id: str = "ann") -> None:
         made = await self.answers.links.create_code(user_id, "tok_1")
-        assert await self.answers.links.redeem("slack", f"T1:{user}", made.code) is not None
+        assert await self.answers.links.redeem("slack", f"T1:{user}", made.text) is not None
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ async def test_others_late_and_repeated_presses_change_nothing(world: World):
 
 
 async def test_a_code_links_the_account_that_sends_it(world: World):
-    codes = [(await world.answers.links.create_code("ann", "tok_1")).code for _ in range(3)]
+    codes = [(await world.answers.links.create_code("ann", "tok_1")).text for _ in range(3)]
     slash = {"team_id": "T1", "channel_id": "C1", "command": "/tollgate"}
     said = {"type": "message", "channel": "D1"}
 

@@ -62,7 +62,7 @@ class World:
 
     async def link(self, sender: int = ANN, user_id: str = "ann") -> None:
         made = await self.answers.links.create_code(user_id, "tok_1")
-        assert await self.answers.links.redeem("telegram", str(sender), made.code) is not None
+        assert await self.answers.links.redeem("telegram", str(sender), made.text) is not None
 
 
 @pytest.fixture
@@ -218,8 +218,8 @@ async def test_a_code_links_the_account_that_sends_it(world: World, text: str):
     made = await world.answers.links.create_code("ann", "tok_1")
 
     async with listening(world.listener().run()):
-        await world.api.say(ANN, text.format(made.code), 1)
-        await world.api.say(EVE, text.format(made.code), 2)
+        await world.api.say(ANN, text.format(made.text), 1)
+        await world.api.say(EVE, text.format(made.text), 2)
         assert await world.api.texts(2) == ["Linked to ann", "This code is not valid"]
     link = await world.answers.links.find("telegram", str(ANN))
     assert link is not None
@@ -231,7 +231,7 @@ async def test_a_code_in_a_group_is_not_used(world: World):
     made = await world.answers.links.create_code("ann", None)
 
     async with listening(world.listener().run()):
-        await world.api.say(ANN, f"/link {made.code}", 1, "group")
+        await world.api.say(ANN, f"/link {made.text}", 1, "group")
         assert await world.api.texts() == ["Send the code in a private chat with this bot."]
     assert await world.answers.links.find("telegram", str(ANN)) is None
 
