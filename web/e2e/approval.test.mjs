@@ -140,7 +140,6 @@ const pushed = (asked, event = "opened") => ({
   kind: "confirmation",
   title: "Approval needed: bash",
   body: asked.request.subject.command,
-  link: `https://elsewhere.example/approvals/${asked.confirmation_id}`,
 });
 
 const stateOf = async (asked) =>
@@ -255,7 +254,7 @@ test("a request that ends elsewhere ends on the phone, in both languages", LIMIT
   }),
 );
 
-test("what is pushed and cannot be read still shows something, on this service alone", LIMIT, () =>
+test("what is pushed and cannot be read still shows something", LIMIT, () =>
   onPhone(async (page, context) => {
     await page.getByRole("button", { name: "Notify this device" }).click();
     const phone = await worker(page, context);
@@ -265,3 +264,36 @@ test("what is pushed and cannot be read still shows something, on this service a
     assert.deepEqual(await phone.opened(), [`${service.url}/`]);
   }),
 );
+
+test("a code for a chat account is shown where a person asks for it", LIMIT, () =>
+  onPhone(async (page) => {
+    await page.getByRole("button", { name: "Link a chat account" }).click();
+    await page.getByText(/^link [\w-]{20}$/).waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    await shot(page, "chat-accounts");
+  }),
+);
+
+test("the page of a question leads to its session", LIMIT, () =>
+  scene(
+    async (page, context) => {
+      const asking = await context.newPage();
+      await asking.goto(`${service.url}/chat`);
+      await composer(asking).waitFor();
+      await say(asking, "ask");
+      await asking.getByLabel("Blue").waitFor();
+      const session = asking.url();
+      const { questions } = await request(service, "GET", `/sessions/${idOf(session)}/questions`);
+      await page.goto(`${service.url}/approvals/${questions[0].question_id}`);
+      await page.waitForURL(session);
+      await page.getByLabel("Blue").waitFor();
+      await page.goto(`${service.url}/approvals/cfm_none`);
+      await page.getByRole("heading", { name: "Request not found" }).waitFor();
+      assert.deepEqual(await axeOf(page), []);
+    },
+    { allowed: /status of 404/ },
+  ),
+);
+
+const idOf = (address) => address.split("/").at(-1);

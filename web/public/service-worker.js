@@ -32,7 +32,8 @@ function read(data) {
 }
 
 async function take(message) {
-  const tag = typeof message.tag === "string" ? message.tag : "tollgate";
+  const id = typeof message.tag === "string" ? message.tag : null;
+  const tag = id ?? "tollgate";
   const closed = message.event === "closed";
   await self.registration.showNotification(message.title || texts.fallback, {
     body: message.body || "",
@@ -44,7 +45,7 @@ async function take(message) {
     requireInteraction: !closed,
     icon: new URL("icon.svg", self.registration.scope).href,
     lang: language,
-    data: { id: tag, kind: message.kind, link: message.link },
+    data: { id },
     actions: closed || message.kind !== "confirmation" ? [] : actions(),
   });
   if (!closed) return;
@@ -59,7 +60,7 @@ function actions() {
 }
 
 async function open(notification, action) {
-  const address = pageOf(notification.data ?? {});
+  const address = pageOf(notification.data?.id ?? null);
   if (action === "decline") {
     // A page cannot be made to decline by its address alone: this note is only written here.
     const intents = await caches.open(INTENTS);
@@ -72,12 +73,8 @@ async function open(notification, action) {
   await (there === undefined ? self.clients.openWindow(address) : there.focus());
 }
 
-/** The request's page on this service, whatever the message says. */
-function pageOf({ id, kind, link }) {
+/** The request's page on this service; the first page where the message names no request. */
+function pageOf(id) {
   const { scope } = self.registration;
-  if (kind === "confirmation") return new URL(`approvals/${encodeURIComponent(id)}`, scope).href;
-  // Without an address, the first page shows that something is waiting.
-  const address = typeof link === "string" && URL.canParse(link, scope) ? link : scope;
-  const { href } = new URL(address, scope);
-  return href.startsWith(scope) ? href : scope;
+  return id === null ? scope : new URL(`approvals/${encodeURIComponent(id)}`, scope).href;
 }

@@ -245,6 +245,8 @@ def topic(item_id: str) -> str:
 def payload(message: Notification) -> bytes:
     """Return what the service worker reads: JSON that fits into one push message.
 
+    It has no link: the worker opens the page of the request at its own address.
+
     Raises:
         DeliveryFailed: it does not fit, even without its body and subject.
     """
@@ -256,7 +258,6 @@ def payload(message: Notification) -> bytes:
         "kind": message.kind,
         "title": message.subject,
         "body": message.body,
-        "link": message.link,
     }
     for name in ("body", "title"):
         excess = len(orjson.dumps(fields)) - MAX_TEXT

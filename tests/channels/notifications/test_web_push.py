@@ -118,7 +118,6 @@ async def test_the_browser_reads_what_was_sent(world: World):
         "kind": "confirmation",
         "title": message().subject,
         "body": message().body,
-        "link": message().link,
     }
     assert arrived.headers["content-encoding"] == "aes128gcm"
     assert arrived.headers["urgency"] == "high"
@@ -280,7 +279,7 @@ def test_every_message_fits(subject: str, body: str):
 
 def test_a_message_that_cannot_be_shortened_fails():
     with pytest.raises(DeliveryFailed) as failed:
-        payload(message(link="https://example.org/" + "x" * 5000))
+        payload(message(item_id="x" * 5000))
     assert failed.value.permanent
     with pytest.raises(ValueError, match="at most"):
         encrypt(b"x" * (MAX_TEXT + 1), Browser().point, b"x" * 16)

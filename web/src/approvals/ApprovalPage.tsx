@@ -2,7 +2,7 @@
 import { Loader } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link, Navigate, useSearchParams } from "react-router";
 import { type ApiError, api, data, type Schemas } from "../api/client";
 import { answer } from "../chat/answering";
 import { ConfirmationCard } from "../chat/ConfirmationCard";
@@ -49,7 +49,9 @@ export default function ApprovalPage({ id }: { id: string }) {
       <main className={css.main} id="content">
         <ConnectionBanner />
         {query.isPending && <Loader m="xl" aria-label={t("common.loading")} role="status" />}
-        {query.isError && <Missing error={query.error} again={() => void query.refetch()} />}
+        {query.isError && (
+          <Missing id={id} error={query.error} again={() => void query.refetch()} />
+        )}
         {query.data !== undefined && <Request detail={query.data} />}
         {others.length > 0 && (
           <p className={css.more}>
@@ -61,8 +63,17 @@ export default function ApprovalPage({ id }: { id: string }) {
   );
 }
 
-function Missing({ error, again }: { error: ApiError; again: () => void }) {
+interface MissingProps {
+  id: string;
+  error: ApiError;
+  again: () => void;
+}
+
+/** A question has no page of its own: it is answered in its session, which shows what led to it. */
+function Missing({ id, error, again }: MissingProps) {
   const part = usePartTexts(approvals);
+  const question = useInbox().find((entry) => entry.id === id && entry.kind === "question");
+  if (question !== undefined) return <Navigate to={`/chat/${question.session_id}`} replace />;
   if (error.status !== 404) return <ErrorView error={error} onRetry={again} />;
   return <StatusPage title={part("approval.not_found")} lead={part("approval.not_found.lead")} />;
 }

@@ -6,6 +6,7 @@ import { api, data, type Schemas } from "../../api/client";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
 import { requestOf } from "../../chat/storedRequest";
 import { useTexts } from "../../i18n";
+import { ChatAccounts } from "../../push/ChatAccounts";
 import { PushDevices } from "../../push/PushDevices";
 import { isObject, text } from "../../renderers/data";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
@@ -83,6 +84,7 @@ function Waiting() {
       <Questions />
       <AlertSwitches />
       <PushDevices />
+      <ChatAccounts />
     </div>
   );
 }

@@ -12,8 +12,8 @@ export const approvals = {
   "approval.answered": ["{outcome} by {user}", "{outcome}（处理人：{user}）"],
   "approval.not_found": ["Request not found", "未找到该请求"],
   "approval.not_found.lead": [
-    "It does not exist, or you may not see it.",
-    "该请求不存在，或您无权查看。",
+    "It does not exist, has ended, or you may not see it.",
+    "该请求不存在、已结束，或您无权查看。",
   ],
   "push.title": ["Push notifications", "推送通知"],
   "push.lead": [
@@ -45,5 +45,20 @@ export const approvals = {
     "This browser has no push notifications. On an iPhone or iPad, add Tollgate to the home screen first.",
     "此浏览器不支持推送通知。在 iPhone 或 iPad 上，请先将 Tollgate 添加到主屏幕。",
   ],
+  "chats.title": ["Chat accounts", "聊天账号"],
+  "chats.lead": [
+    "Linked accounts can answer with the buttons of messages in Slack and Telegram.",
+    "已关联的账号可以用 Slack 和 Telegram 消息中的按钮作答。",
+  ],
+  "chats.link": ["Link a chat account", "关联聊天账号"],
+  "chats.send": [
+    "Send this message to the bot or app in a private chat before {time}. It works once.",
+    "请在 {time} 之前，在私聊中将此消息发送给机器人或应用；仅可使用一次。",
+  ],
+  "chats.message": ["Message", "消息"],
+  "chats.account": ["Account", "账号"],
+  "chats.unlink": ["Unlink", "取消关联"],
+  "chats.unlink.which": ["Unlink {account}", "取消关联 {account}"],
+  "chats.unlinked": ["Chat account unlinked", "已取消关联聊天账号"],
   "push.label": ["{browser} on {system}", "{system} 上的 {browser}"],
 } as const satisfies Record<string, Pair>;
