@@ -23,6 +23,7 @@ SETTING_GROUPS = {
     "triggers": "Triggers and webhooks",
     "channels": "Channels",
     "notifications": "Notifications",
+    "push": "Web Push",
     "sub_agent": "Sub-agents",
     "progress": "Tool progress",
 }

@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 WEB = Path(__file__).resolve().parent
 DIST = WEB.parent / "app" / "web" / "dist"
+ICONS = WEB / "icons.py"
 STAMP = ".stamp.json"
 MODULES_STAMP = ".tollgate-stamp"
 NODE_LOCK = WEB.parent / "requirements" / "node.txt"
@@ -39,7 +41,7 @@ SMALLEST_PACKED = 1024
 MANIFEST = ".vite/manifest.json"
 # What a browser loads before somebody can write their first message.
 FIRST_PAGES = ("index.html", "src/chat/ChatPage.tsx")
-FIRST_FILES = ("index.html", "scheme.js", "icon.svg")
+FIRST_FILES = ("index.html", "scheme.js", "icon.svg", "manifest.webmanifest")
 MOST_FIRST_BYTES = 300 * 1024
 INSTALL_S, BUILD_S = 600, 300
 # Where there is no network, npm would wait for minutes before it says so.
@@ -72,6 +74,8 @@ def build() -> bool:
     shutil.rmtree(fresh, ignore_errors=True)
     vite = str(WEB / "node_modules" / "vite" / "bin" / "vite.js")
     run([node.program, vite, "build"], BUILD_S, {"TOLLGATE_WEB_OUT": str(fresh)})
+    # By its path: this program also runs where `web` is no package.
+    runpy.run_path(str(ICONS))["draw_all"](fresh)
     pack(fresh)
     stamp = {"sources": wanted, "first_load": first_load(fresh)}
     shutil.rmtree((fresh / MANIFEST).parent)
@@ -84,7 +88,7 @@ def sources() -> Iterator[Path]:
     """Every file that the built pages are made of."""
     names = ("package-lock.json", "package.json", "index.html", "vite.config.ts", "tsconfig.json")
     yield from (WEB / name for name in names)
-    yield Path(__file__)
+    yield from (Path(__file__), ICONS)
     for folder in ("src", "public"):
         yield from sorted(
             path

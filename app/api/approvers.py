@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import orjson
 
+from app.agents.session_queries import SessionQueries
 from app.api.principal import Principal
-from app.api.service import Service
 from app.core.errors import NotFound
 from app.db.tables import ConfirmationRow
 from app.domain.owners import SessionOwner
@@ -44,8 +46,17 @@ def may_decide(
     return principal.holds("chat") and principal.may_enter(case.owner)
 
 
+class ConfirmationSources(Protocol):
+    """What is read to find a confirmation and its approvers. A `Service` is one."""
+
+    @property
+    def archive(self) -> SessionQueries: ...
+    @property
+    def approvals(self) -> ApprovalRights: ...
+
+
 async def visible_confirmation(
-    service: Service, principal: Principal, confirmation_id: str
+    service: ConfirmationSources, principal: Principal, confirmation_id: str
 ) -> tuple[ConfirmationRow, SessionOwner]:
     """Return a confirmation that the principal may read, and the owner of its session.
 
@@ -64,7 +75,7 @@ async def visible_confirmation(
 
 
 def _may_read(
-    service: Service, principal: Principal, row: ConfirmationRow, owner: SessionOwner
+    service: ConfirmationSources, principal: Principal, row: ConfirmationRow, owner: SessionOwner
 ) -> bool:
     if principal.may_enter(owner):
         return True

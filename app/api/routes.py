@@ -10,6 +10,7 @@ from app.api.deprecated_paths import renamed_paths
 from app.api.rest import (
     artifacts,
     calls,
+    chat_links,
     checkpoints,
     confirmations,
     delegations,
@@ -20,6 +21,7 @@ from app.api.rest import (
     identity,
     logins,
     notification_subscriptions,
+    push,
     questions,
     runs,
     sessions,
@@ -72,7 +74,7 @@ def every_route() -> Sequence[BaseRoute]:
     # `/tools/{name}`.
     subjects = (
         *(calls, health, system, identity, logins, sessions, runs, events, tools, confirmations),
-        *(artifacts, files, questions, substitutes),
+        *(artifacts, files, questions, substitutes, push, chat_links),
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),

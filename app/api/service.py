@@ -20,7 +20,9 @@ from app.api.ws_tickets import WsTickets
 from app.catalog.plugins import Plugins
 from app.catalog.registry import ToolRegistry
 from app.channels.channels import Channels
+from app.channels.notifications.chat_answers import ChatLinks
 from app.channels.notifications.notifications import Notifications
+from app.channels.notifications.web_push import VapidKeys
 from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.errors import NotFound
@@ -99,6 +101,7 @@ class Service:
     cache: ResultCache
     catalog_sync: CatalogSync
     channels: Channels
+    chat_links: ChatLinks
     clock: Clock
     conditions: HealthMonitor
     confirmations: ConfirmationService
@@ -113,6 +116,7 @@ class Service:
     notices: NoticeFeed
     notifications: Notifications
     projects: Projects
+    push_keys: VapidKeys
     questions: UserQuestions
     redactor: Redactor
     registry: ToolRegistry

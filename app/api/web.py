@@ -20,6 +20,8 @@ _API = "/api"
 _INDEX = "index.html"
 # Files in this folder have a hash of their content in their names.
 _HASHED = "assets"
+# Files that browsers request by name: if one is missing, a page must not take its place.
+_NO_PAGES = frozenset({".ico", ".js", ".png", ".svg", ".webmanifest"})
 _LINKS = {
     "page": "/",
     "api": "/api/v1",
@@ -30,8 +32,9 @@ _LINKS = {
 _PAGE_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-        "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'; require-trusted-types-for 'script'"
+        "font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types tollgate-worker"
     ),
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -84,7 +87,8 @@ class WebPages:
             return found
         if "text/html" not in headers.get("accept", ""):
             return self._links() if name == _INDEX else None
-        if PurePosixPath(name).parts[0] == _HASHED:
+        place = PurePosixPath(name)
+        if place.parts[0] == _HASHED or (len(place.parts) == 1 and place.suffix in _NO_PAGES):
             return None
         return self._page()
 
@@ -135,7 +139,13 @@ def _is_file(path: Path) -> bool:
 
 def _media_type(name: str) -> str:
     # The machine's own media types may be wrong for scripts, which browsers then refuse.
-    known = {".js": "text/javascript", ".css": "text/css", ".md": "text/plain"}
+    known = {
+        ".js": "text/javascript",
+        ".css": "text/css",
+        ".ico": "image/x-icon",
+        ".md": "text/plain",
+        ".webmanifest": "application/manifest+json",
+    }
     suffix = PurePosixPath(name).suffix
     return known.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 

@@ -71,7 +71,7 @@ async def open_service(
                 async with (
                     background(scheduler.run()),
                     watched_loop(runtime.metrics) as watch,
-                    notifying(runtime, sessions, authenticator) as notified,
+                    notifying(runtime, sessions, authenticator, reading.archive) as notified,
                 ):
                     yield composed(
                         *(runtime, notified),
@@ -124,6 +124,7 @@ def composed(runtime: Runtime, notified: NotificationParts, **parts: Any) -> Com
         cache=runtime.cache,
         catalog_sync=runtime.catalog_sync,
         channels=runtime.channels,
+        chat_links=notified.chat_links,
         clock=clock,
         conditions=runtime.conditions,
         confirmations=runtime.confirmations,
@@ -139,6 +140,7 @@ def composed(runtime: Runtime, notified: NotificationParts, **parts: Any) -> Com
         notices=notified.notices,
         notifications=notified.notifications,
         projects=runtime.projects,
+        push_keys=notified.push_keys,
         questions=runtime.questions,
         redactor=runtime.redactor,
         registry=runtime.registry,

@@ -39,6 +39,7 @@ from app.config.memory import MemorySettings
 from app.config.model_options import ModelOptions
 from app.config.notifications import NotificationSettings, PublicUrl
 from app.config.origins import Origin, SettingPath, origins_of
+from app.config.push import PushSettings
 from app.config.schedules import ScheduleSettings
 from app.config.screens import ScreenSettings
 from app.config.sections import (
@@ -330,6 +331,7 @@ class Settings(ModelOptions):
     triggers: TriggerSettings = Field(default_factory=TriggerSettings)
     channels: ChannelSettings = Field(default_factory=ChannelSettings)
     notifications: NotificationSettings = Field(default_factory=NotificationSettings)
+    push: PushSettings = Field(default_factory=PushSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
     escalation: EscalationSettings = Field(default_factory=EscalationSettings)
     progress: ProgressSettings = Field(default_factory=ProgressSettings)

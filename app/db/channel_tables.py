@@ -57,3 +57,39 @@ class DesktopTaskRow(SQLModel, table=True):
     result: str | None = Field(default=None, sa_column=Column(Text))
     code: str | None = None
     error: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class NotificationLinkCodeRow(SQLModel, table=True):
+    """Code that links a chat account to the user who created it; only its digest is stored."""
+
+    __tablename__ = "notification_link_codes"
+    __table_args__ = (Index("ix_notification_link_codes_user", "user_id", "expires_at"),)
+    sha256: str = Field(primary_key=True)
+    user_id: str
+    token_id: str | None = None
+    created_at: str
+    expires_at: str
+
+
+class NotificationOffsetRow(SQLModel, table=True):
+    """Position in a stream of updates of a chat service."""
+
+    __tablename__ = "notification_offsets"
+    stream: str = Field(primary_key=True)
+    position: int
+
+
+class NotificationLinkRow(SQLModel, table=True):
+    """Account at a chat service, and the user whose requests it answers."""
+
+    __tablename__ = "notification_links"
+    __table_args__ = (
+        Index("ix_notification_links_sender", "channel", "sender", unique=True),
+        Index("ix_notification_links_user", "user_id", "created_at"),
+    )
+    id: str = Field(primary_key=True)
+    channel: str
+    sender: str
+    user_id: str
+    token_id: str | None = None
+    created_at: str

@@ -810,6 +810,31 @@ CREATE TABLE answer_capabilities (
 	PRIMARY KEY (sha256)
 );
 
+CREATE TABLE notification_link_codes (
+	sha256 VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	token_id VARCHAR, 
+	created_at VARCHAR NOT NULL, 
+	expires_at VARCHAR NOT NULL, 
+	PRIMARY KEY (sha256)
+);
+
+CREATE TABLE notification_links (
+	id VARCHAR NOT NULL, 
+	channel VARCHAR NOT NULL, 
+	sender VARCHAR NOT NULL, 
+	user_id VARCHAR NOT NULL, 
+	token_id VARCHAR, 
+	created_at VARCHAR NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE notification_offsets (
+	stream VARCHAR NOT NULL, 
+	position INTEGER NOT NULL, 
+	PRIMARY KEY (stream)
+);
+
 CREATE INDEX ix_answer_capabilities_confirmation_id ON answer_capabilities (confirmation_id);
 
 CREATE INDEX ix_answer_capabilities_expires_at ON answer_capabilities (expires_at);
@@ -855,6 +880,12 @@ CREATE INDEX ix_forum_posts_reply_to ON forum_posts (reply_to);
 CREATE INDEX ix_idempotency_keys_kept_until ON idempotency_keys (kept_until);
 
 CREATE INDEX ix_memories_place ON memories (place_id, number);
+
+CREATE INDEX ix_notification_link_codes_user ON notification_link_codes (user_id, expires_at);
+
+CREATE UNIQUE INDEX ix_notification_links_sender ON notification_links (channel, sender);
+
+CREATE INDEX ix_notification_links_user ON notification_links (user_id, created_at);
 
 CREATE INDEX ix_notification_subscriptions_audience ON notification_subscriptions (audience);
 
@@ -904,4 +935,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0028');
+INSERT INTO alembic_version VALUES ('0029');

@@ -39,6 +39,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"POST /hooks/\{name\}", "signature"),
     (r"POST /logout|GET /me", "signed in"),
     (r"\w+ /me/notification-.*", "answerer"),
+    (r"GET /me/push-key", "signed in"),
+    (r"\w+ /me/chat-links.*", "approve"),
     # Others than those of the same token are not found.
     (r"GET /logins|DELETE /logins/\{login_id\}", "signed in"),
     (r"GET /metrics", "audit:read"),

@@ -27,6 +27,8 @@ def dist(tmp_path: Path) -> Path:
     page = '<!doctype html><title>Built</title><script src="./assets/index-1a2b.js"></script>'
     (folder / "index.html").write_text(page)
     (folder / "icon.svg").write_text("<svg/>")
+    (folder / "manifest.webmanifest").write_text("{}")
+    (folder / "service-worker.js").write_text("")
     (folder / ".stamp.json").write_text("{}")
     (folder / "assets" / "index-1a2b.js").write_bytes(SCRIPT)
     (folder / "assets" / "index-1a2b.js.gz").write_bytes(gzip.compress(SCRIPT))
@@ -123,6 +125,30 @@ async def test_nothing_outside_of_the_folder_is_served(client: httpx2.AsyncClien
 
 async def test_an_old_script_is_missing_and_not_a_page(client: httpx2.AsyncClient):
     assert (await client.get("/assets/gone-0000.js", headers=HTML)).text == "the app"
+
+
+@pytest.mark.parametrize("path", ["/favicon.ico", "/icon-192.png", "/sw.js", "/a.webmanifest"])
+async def test_a_missing_file_is_no_page(client: httpx2.AsyncClient, path: str):
+    assert (await client.get(path, headers=HTML)).text == "the app"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/manifest.webmanifest", "application/manifest+json"),
+        ("/service-worker.js", "text/javascript"),
+    ],
+)
+async def test_what_installs_the_pages_is_served_and_never_kept(
+    client: httpx2.AsyncClient, path: str, kind: str
+):
+    answer = await client.get(path, headers=HTML)
+
+    assert answer.headers["content-type"].startswith(kind)
+    assert answer.headers["cache-control"] == "no-cache"
+    # A worker runs under the policy of its own file.
+    assert "worker-src 'self'" in answer.headers["content-security-policy"]
+    assert "trusted-types tollgate-worker" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/v1/me", "/api/v1/nothing"])

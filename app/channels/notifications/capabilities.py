@@ -34,6 +34,9 @@ _REMOVE = (
 )
 
 
+_UNKNOWN = "This button is unknown; open the request instead"
+
+
 class CapabilityUnknown(NotFound):
     """No such capability was issued, or it was deleted long after its end."""
 
@@ -103,6 +106,19 @@ class AnswerCapabilities:
         )
         return capability_id
 
+    async def peek(self, capability_id: str) -> AnswerCapability:
+        """Return a capability without taking it, even if it is used or late.
+
+        Raises:
+            CapabilityUnknown: it was never issued.
+            StorageUnavailable: the database is not readable.
+        """
+        digest = _digest(capability_id)
+        found = await self._db.transact(lambda work: work.fetch(_READ, (digest,)))
+        if not found:
+            raise CapabilityUnknown(_UNKNOWN)
+        return AnswerCapability(*found[0][:-2])
+
     async def take(self, capability_id: str) -> AnswerCapability:
         """Take a capability: of concurrent attempts, one succeeds.
 
@@ -124,7 +140,7 @@ def _taken(transaction: Transaction, digest: str, now: datetime) -> AnswerCapabi
     taken = transaction.execute(_TAKE, (isoformat(now), digest, now.timestamp()))
     found = transaction.fetch(_READ, (digest,))
     if not found:
-        raise CapabilityUnknown("This button is unknown; open the request instead")
+        raise CapabilityUnknown(_UNKNOWN)
     *fields, expires_at, used_at = found[0]
     if taken:
         return AnswerCapability(*fields)

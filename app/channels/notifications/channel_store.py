@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, get_args
 
@@ -105,6 +105,11 @@ class NotificationChannels:
         self._keys = keys
         self._redactor = redactor
         self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
+        self._on_change: list[Callable[[], None]] = []
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """Call `call` whenever channels may have changed."""
+        self._on_change.append(call)
 
     async def load(self) -> None:
         """Load the stored channels, including changes by other processes."""
@@ -162,6 +167,24 @@ class NotificationChannels:
             raise ConfigurationError(
                 f"The stored fields of the channel {channel.name!r} are invalid: set them again"
             ) from None
+
+    async def ensure(self, channel_id: str, *, name: str, kind: str) -> None:
+        """Store a channel without settings and secrets, unless one with its ID or name exists."""
+        moment = isoformat(self._clock.now())
+        blank = NotificationChannel(channel_id, name, kind, created_at=moment, updated_at=moment)
+        known = self._table.items
+        if channel_id in known or any(item.name == name for item in known.values()):
+            return
+
+        def add(transaction: Transaction) -> None:
+            stored = self._table.stored(transaction)
+            if channel_id in stored or any(item.name == name for item in stored.values()):
+                return
+            made = self._checked(transaction, blank, {})
+            self._table.insert(transaction, made)
+            self._table.note(transaction, made.id, "system", None, made.shown(), outcome="created")
+
+        await self._table.write(add)
 
     async def create(
         self, fields: Mapping[str, Any], secrets: Mapping[str, str], *, actor: str
@@ -284,6 +307,8 @@ class NotificationChannels:
 
     def _loaded(self, _: Mapping[str, NotificationChannel]) -> None:
         self._redactor.learn(SUBJECT, self._masked())
+        for call in self._on_change:
+            call()
 
     def _masked(self) -> list[str]:
         found: list[str] = []

@@ -9,6 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
+from app.channels.notifications.chat_answers import ChatAnswers
+from app.channels.notifications.offsets import OffsetStore, not_stored
 from app.channels.notifications.transport import Transport
 from app.core.clock import Clock
 from app.core.errors import ToolFailed
@@ -53,14 +55,18 @@ class TransportServices:
 
     Attributes:
         web: returns the web; requests to the stored address of a channel are `trusted`.
+        offsets: returns where the position in a stream of updates is kept, by its name.
     """
 
     web: Callable[[], WebAccess]
     clock: Clock
+    offsets: Callable[[str], OffsetStore] = not_stored
 
 
 TransportFactory = Callable[[Any, Any, TransportServices], Transport]
 """Makes the transport of one channel from its settings, its secrets and the services."""
+ListenerFactory = Callable[[Any, Any, TransportServices, ChatAnswers], Any]
+"""Makes the `ChannelListener` of one channel, which passes on the answers that arrive."""
 
 
 def no_address(address: str) -> str:
@@ -83,6 +89,7 @@ class TransportKind:
         address: returns the address of a subscription in its stored form; raises `FieldError`.
         needs_address: whether subscriptions must have an address.
         answers: whether messages can offer answers in place.
+        listener: makes what receives the answers; None if they do not arrive by a connection.
     """
 
     name: str
@@ -93,6 +100,7 @@ class TransportKind:
     address: Callable[[str], str] = no_address
     needs_address: bool = False
     answers: bool = False
+    listener: ListenerFactory | None = None
 
 
 def origin_of(url: str) -> str:

@@ -9,6 +9,8 @@ export type TextKey = keyof typeof TEXTS;
 export type Language = "en" | "zh";
 export type Values = Readonly<Record<string, string | number>>;
 export type Translate = (key: TextKey, values?: Values) => string;
+/** English, then Chinese. */
+export type Pair = readonly [string, string?];
 
 const KEPT = "tollgate-language";
 const listeners = new Set<() => void>();
@@ -54,7 +56,10 @@ export function translate(
   values: Values = {},
   into: Language = told.language,
 ): string {
-  const [english, chinese]: readonly [string, string?] = TEXTS[key];
+  return filled(TEXTS[key], values, into);
+}
+
+function filled([english, chinese]: Pair, values: Values, into: Language): string {
   const template = into === "zh" ? (chinese ?? english) : english;
   return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
     const value = values[name];
@@ -68,4 +73,12 @@ export function translate(
 export function useTexts(): { t: Translate; language: Language } {
   const { language: chosen } = useSyncExternalStore(subscribe, () => told);
   return { t: (key, values) => translate(key, values, chosen), language: chosen };
+}
+
+/** As `useTexts`, for the texts of a part that is loaded when it is needed. */
+export function usePartTexts<Key extends string>(
+  texts: Readonly<Record<Key, Pair>>,
+): (key: Key, values?: Values) => string {
+  const { language: chosen } = useSyncExternalStore(subscribe, () => told);
+  return (key, values = {}) => filled(texts[key], values, chosen);
 }

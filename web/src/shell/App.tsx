@@ -3,7 +3,7 @@ import { Loader, localStorageColorSchemeManager, MantineProvider } from "@mantin
 import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { BrowserRouter, Navigate, Route } from "react-router";
+import { BrowserRouter, Navigate, Route, useMatch } from "react-router";
 import { ADMIN_PAGES } from "../admin/pages";
 import { ApiError } from "../api/client";
 import { ROOT } from "../api/root";
@@ -18,6 +18,7 @@ import { SignIn } from "./SignIn";
 import { StatusPage } from "./StatusPage";
 import { theme } from "./theme";
 
+const ApprovalPage = lazy(() => import("../approvals/ApprovalPage"));
 const ChatPage = lazy(() => import("../chat/ChatPage"));
 const admin = ADMIN_PAGES.map((page) => ({ ...page, Page: lazy(page.load) }));
 
@@ -86,10 +87,21 @@ function Pages() {
   const { may } = useIdentity();
   const { t } = useTexts();
   const first = admin.find((page) => may(page.scope));
+  const loading = <Loader m="xl" aria-label={t("common.loading")} role="status" />;
+  const request = useMatch("/approvals/:id")?.params.id;
+  if (request !== undefined) {
+    return (
+      <ErrorBoundary>
+        <Suspense fallback={loading}>
+          <ApprovalPage key={request} id={request} />
+        </Suspense>
+      </ErrorBoundary>
+    );
+  }
   return (
     <Shell>
       <ErrorBoundary>
-        <Suspense fallback={<Loader m="xl" aria-label={t("common.loading")} role="status" />}>
+        <Suspense fallback={loading}>
           <Sections>
             <Route path="/" element={<Navigate to="/chat" replace />} />
             <Route path="/chat" element={<ChatPage />} />

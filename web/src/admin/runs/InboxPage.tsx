@@ -4,8 +4,10 @@ import { useMemo, useState } from "react";
 import { Link, Route } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
-import type { ConfirmationRequest } from "../../events/messages";
+import { requestOf } from "../../chat/storedRequest";
 import { useTexts } from "../../i18n";
+import { ChatAccounts } from "../../push/ChatAccounts";
+import { PushDevices } from "../../push/PushDevices";
 import { isObject, text } from "../../renderers/data";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
 import { useIdentity } from "../../shell/identity";
@@ -81,6 +83,8 @@ function Waiting() {
       </Loaded>
       <Questions />
       <AlertSwitches />
+      <PushDevices />
+      <ChatAccounts />
     </div>
   );
 }
@@ -162,28 +166,11 @@ function Cards({ rows }: { rows: readonly View[] }) {
   );
   const shown = waiting[index];
   if (shown === undefined) return null;
-  // What is stored of the question, with the ids that it has been given.
-  const request = {
-    ...shown.request,
-    confirmation_id: shown.confirmation_id,
-    session_id: shown.session_id,
-    run_id: shown.run_id ?? null,
-    agent_id: shown.agent_id ?? null,
-    tool_call_id: shown.tool_call_id,
-    expires_at: shown.expires_at ?? null,
-  } as unknown as ConfirmationRequest;
   return (
     <>
       <ConfirmationCard
         key={shown.confirmation_id}
-        confirmation={{
-          request,
-          outcome: "pending",
-          optionId: null,
-          by: null,
-          message: null,
-          editedArgs: null,
-        }}
+        confirmation={requestOf(shown)}
         position={index}
         count={waiting.length}
         mayAnswer={may("approve")}
