@@ -65,8 +65,8 @@ async def _compare_runs(scale: Scale) -> Compared:
                 seconds, subject, floor = await _polled(load, folder, variables)
             alone = await _converse_alone(model, runs)
             turns = runs * TURNS
-            compared.subject.append(_figures(subject) | {"rate": turns / seconds})
-            compared.floor.append(_figures(floor) | {"rate": turns / alone})
+            compared.subject.append({**_figures(subject), "rate": turns / seconds})
+            compared.floor.append({**_figures(floor), "rate": turns / alone})
     return compared
 
 
@@ -93,7 +93,7 @@ async def _polled(
 @asynccontextmanager
 async def _server(words: Sequence[str], variables: Mapping[str, str]) -> AsyncIterator[str]:
     """Start a server and yield its URL, without its log on the screen."""
-    options = {"env": os.environ | SETTINGS | variables, "stderr": asyncio.subprocess.DEVNULL}
+    options = {"env": {**os.environ, **SETTINGS, **variables}, "stderr": asyncio.subprocess.DEVNULL}
     async with started(sys.executable, *words, **options) as process:
         yield await url_of(process)
 

@@ -143,7 +143,7 @@ def _block(block: dict[str, Any], deltas: list[dict[str, Any]]) -> list[dict[str
 
 def _streamed(block: list[dict[str, Any]], stop_reason: str) -> bytes:
     """Return a response with one block, each event in a chunk of its own."""
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_bench",
         "type": "message",
         "role": "assistant",
