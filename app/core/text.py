@@ -37,10 +37,11 @@ def scrub(value: Any, depth: int = 0) -> Any:
         return value if math.isfinite(value) else str(value)
     if depth > _MAX_DEPTH:
         return "…"
-    if isinstance(value, Mapping):
-        return {clean(str(key)): scrub(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [scrub(item, depth + 1) for item in value]
+    # The dictionary first: an abstract class is slow to ask.
+    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101
+        return {clean(str(key)): scrub(item, depth + 1) for key, item in value.items()}
     return scrub(json_default(value), depth + 1)
 
 
