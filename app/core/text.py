@@ -17,6 +17,8 @@ _MAX_DEPTH = 64
 
 def clean(text: str) -> str:
     """Replace lone surrogates, which file names and binary output can contain."""
+    if text.isascii():  # known without a look at the text
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
