@@ -19,7 +19,7 @@ from app.agents.models.provider import (
     require_event_stream,
     stream_cut,
 )
-from app.agents.models.tool_encoding import ToolEncoder
+from app.agents.models.tool_encoder import ToolEncoder
 from app.core.text import dump_json
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import orjson
 
-from app.agents.models.tool_encoding import MAX_SETS, ToolEncoder
+from app.agents.models.tool_encoder import MAX_SETS, ToolEncoder
 
 
 def definition(name: str) -> dict[str, object]:
