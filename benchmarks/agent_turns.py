@@ -2,6 +2,8 @@
 
 The model is a script in this process, so only the service is measured. A run of many turns is
 compared with a run of few: a turn must not cost more because the history is long.
+`agent_turn_http` asks a model server through the provider's SDK instead, and is compared with the
+SDK alone, which sends the same requests, already encoded.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from benchmarks.harness import (
     interleave,
     run,
 )
+from benchmarks.model import KEY, converse, scripted_model, sdk_alone
 
 FEW, MANY, MOST = 10, 200, 800
 TURNS = 800
@@ -65,13 +68,14 @@ class Script:
 
 
 @asynccontextmanager
-async def _service(script: Script) -> AsyncIterator[Service]:
+async def _service(script: Script | None = None, **changes: object) -> AsyncIterator[Service]:
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as folder:
         settings = load_settings(
             _env_file=None,
             data_dir=Path(folder),
             log_level="error",
             max_iterations=MOST_ITERATIONS,
+            **changes,
         )
         settings.workspace_dir.mkdir(parents=True)
         async with open_service(settings, model=script) as service:
@@ -98,14 +102,49 @@ async def _runs(service: Service, script: Script, turns: int, scale: Scale) -> F
     watch = Stopwatch()
     for _ in range(runs):
         script.left = turns
-        session = service.sessions.create(user_id="ann", project_id="default")
-        await service.runs.send_message(session, user_content("go"))
-        active = service.runs.active(session.id)
-        assert active is not None
-        if await active.done != "success" or script.left != -1:
+        await _run(service)
+        if script.left != -1:
             raise RuntimeError("a run ended unexpectedly")
     await service.db.flush()
     return watch.per(runs * turns)
+
+
+async def _run(service: Service) -> None:
+    session = service.sessions.create(user_id="ann", project_id="default")
+    await service.runs.send_message(session, user_content("go"))
+    active = service.runs.active(session.id)
+    assert active is not None
+    if await active.done != "success":
+        raise RuntimeError("a run ended unexpectedly")
+
+
+async def _compare_with_sdk(scale: Scale) -> Compared:
+    runs = number_of_runs(FEW, scale)
+    async with (
+        scripted_model(FEW) as model,
+        _service(anthropic_api_key=KEY, anthropic_base_url=model.url) as service,
+        sdk_alone(model) as client,
+    ):
+
+        async def subject() -> Figures:
+            watch = Stopwatch()
+            for _ in range(runs):
+                await _run(service)
+            await service.db.flush()
+            figures = watch.per(runs * FEW)
+            await model.ended(runs)
+            return figures
+
+        async def floor() -> Figures:
+            bodies = await model.bodies()
+            watch = Stopwatch()
+            for _ in range(runs):
+                await converse(client, bodies)
+            figures = watch.per(runs * FEW)
+            await model.ended(runs)
+            return figures
+
+        return await interleave(scale.rounds, subject, floor)
 
 
 def number_of_runs(turns: int, scale: Scale) -> int:
@@ -126,4 +165,17 @@ def _result(name: str, turns: int, scale: Scale) -> Result:
     return run(compare(turns, scale)).result(name, "CPU us/turn")
 
 
-BENCHMARKS = (_growth(MANY), _growth(MOST))
+def _over_http(scale: Scale) -> list[Result]:
+    return [run(_compare_with_sdk(scale)).result("agent_turn_http", "CPU us/turn")]
+
+
+BENCHMARKS = (
+    _growth(MANY),
+    _growth(MOST),
+    Benchmark(
+        ("agent_turn_http",),
+        f"a turn of a run of {FEW} turns, the model a server asked through the anthropic SDK;"
+        " floor: the SDK alone with the same requests, already encoded",
+        _over_http,
+    ),
+)

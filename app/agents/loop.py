@@ -21,6 +21,7 @@ from app.agents.sessions import BUSINESS, Block, Session, Sessions
 from app.agents.turn_input import RunRequestState
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
+from app.core.loop_pacer import LoopPacer
 from app.domain.delegation import DELEGATION
 from app.events.durable import RunStatus
 from app.execution.call import ToolCallBatch
@@ -143,6 +144,7 @@ class AgentLoop:
         self._executor = executor
         self._suspension = suspension
         self._services = services
+        self._pacer = LoopPacer()
 
     async def run(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
         """Run turns until the model is done or the iteration limit is reached.
@@ -293,6 +295,8 @@ class AgentLoop:
         """Run calls and store their results, unless left to the next process."""
         finished: dict[str, CallOutcome] = {}
         try:
+            # Responses that arrive together must not run all their calls before other work.
+            await self._pacer.next()
             await execute(finished=finished)
         finally:
             self._tell_results(session, run_id, turns, uses, finished)

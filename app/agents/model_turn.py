@@ -20,6 +20,7 @@ from app.agents.sessions import Session, Sessions
 from app.agents.turn_input import RunRequestState, TurnInput, TurnInputBuilder
 from app.config.settings import Settings
 from app.core.errors import ModelFailed
+from app.core.loop_pacer import LoopPacer
 from app.core.metrics import Metrics
 from app.execution.artifacts import ArtifactStore
 from app.governance.agents import AgentProfile
@@ -50,6 +51,7 @@ class ModelTurn:
         self._budget = budget
         self._artifacts = artifacts
         self._metrics = metrics
+        self._pacer = LoopPacer()
 
     async def ask(
         self,
@@ -68,6 +70,8 @@ class ModelTurn:
         toolset = self.inputs.toolset(asker.agent_id)
         window = self._window(asker, toolset, profile)
         question = await self.inputs.build(asker, messages, toolset, profile)
+        # Runs often get their input together, and a request takes milliseconds to send.
+        await self._pacer.next()
         fitted = await self._fit(session, asker, messages, question)
         request = await self._request(session, asker, fitted, question, profile)
         completed = await self._first_answer(request, live)

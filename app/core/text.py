@@ -17,6 +17,8 @@ _MAX_DEPTH = 64
 
 def clean(text: str) -> str:
     """Replace lone surrogates, which file names and binary output can contain."""
+    if text.isascii():  # known without a look at the text
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -37,10 +39,11 @@ def scrub(value: Any, depth: int = 0) -> Any:
         return value if math.isfinite(value) else str(value)
     if depth > _MAX_DEPTH:
         return "…"
-    if isinstance(value, Mapping):
-        return {clean(str(key)): scrub(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [scrub(item, depth + 1) for item in value]
+    # The dictionary first: an abstract class is slow to ask.
+    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101
+        return {clean(str(key)): scrub(item, depth + 1) for key, item in value.items()}
     return scrub(json_default(value), depth + 1)
 
 

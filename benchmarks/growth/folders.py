@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import shutil
 import sys
 import time
@@ -89,4 +90,11 @@ class DataFolders:
         contents = await build(part / "data", sessions, self._lengths, report)
         (part / _CONTENTS).write_text(contents.to_json(), encoding="utf-8")
         part.rename(place)
-        say(f"  built and verified in {time.monotonic() - began:.0f} s")
+        took = time.monotonic() - began
+        say(f"  built and verified in {took:.0f} s, {_peak_mib()} MiB of memory at most")
+
+
+def _peak_mib() -> int:
+    """Return the most memory that this process has used so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> (20 if sys.platform == "darwin" else 10)

@@ -19,6 +19,7 @@ from app.agents.models.provider import (
     require_event_stream,
     stream_cut,
 )
+from app.agents.models.tool_encoder import ToolEncoder
 from app.core.text import dump_json
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
     ) -> None:
         super().__init__(settings, sleep=sleep)
         self._settings = settings
+        self._tools = ToolEncoder()
 
     def _connect(self) -> AsyncAnthropic:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
@@ -73,6 +75,8 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
 
         assembler = MessageAssembler(request.model, call_ids(request.messages))
         body = request_body(request, cache_prompts=self._settings.cache_prompts)
+        if request.tools:
+            body["tools"] = self._tools.encoded(request.tools)
         request_id: str | None = None
         try:
             # Already encoded: the SDK would copy and check the whole conversation, and encode it

@@ -300,7 +300,7 @@ def tool_use(start: Block, written: str) -> Block:
 def _parsed(written: str) -> Any:
     """Return a call's input as parsed JSON; None if invalid."""
     try:
-        return json.loads(written, parse_constant=_refuse_constant)
+        return _STRICT.decode(written)
     except (ValueError, RecursionError):
         return None
 
@@ -320,6 +320,10 @@ def token_count(value: object) -> int:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+# Made once: a decoder costs more than what it decodes.
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _object(value: Any, name: str) -> dict[str, Any]:

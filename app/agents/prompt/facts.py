@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.redaction import Redactor
+from app.core.shared_reads import SharedReads
 from app.core.text import truncate
 from app.domain.memory import AgentMemory, Line, MemoryScope, RecallQuery
 from app.domain.plans import TodoLists
@@ -103,6 +105,9 @@ class FactFinder:
         self._skills = skills
         self._memories = memory
         self._todos = todos
+        # Each request of a model reads both, and many runs have the same workspace.
+        self._skill_prompts = SharedReads[str]()
+        self._listings = SharedReads[str]()
 
     async def find(
         self, subject: FactSubject, known: RunFacts, *, without: Collection[str] = ()
@@ -113,11 +118,13 @@ class FactFinder:
         may_read = project is not None and _READ_FILE in subject.tools
         return Facts(
             root=project.root if project else None,
-            skills="" if "skills" in without else await self._skills.prompt(viewer),
+            skills=""
+            if "skills" in without
+            else await self._skill_prompts.get(viewer, partial(self._skills.prompt, viewer)),
             instructions=await self._instructions(project, known)
             if project and may_read and "instructions" not in without
             else "",
-            listing=await listing_of(project.operations.files)
+            listing=await self._listing(project.operations.files)
             if project and may_read and "listing" not in without
             else "",
             memory=await self._memory(subject, known)
@@ -128,6 +135,9 @@ class FactFinder:
             else "",
             date=f"Today is {self._clock.now():%A, %Y-%m-%d} (UTC).",
         )
+
+    async def _listing(self, files: FileOperations) -> str:
+        return await self._listings.get(id(files), partial(listing_of, files))
 
     async def _instructions(self, project: Project, known: RunFacts) -> str:
         """Read once per run: the cached part must not change during a run."""

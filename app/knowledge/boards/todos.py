@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import orjson
 
@@ -13,6 +14,8 @@ from app.db.writer import DatabaseWriter, Transaction
 from app.domain.plans import TodoItem, TodoList
 
 MAX_ITEMS = 256
+MAX_KNOWN = 512
+"""Number of lists in memory: each model request reads the one of its session."""
 
 _READ = "SELECT items, revision, updated_at FROM todo_lists WHERE session_id = ?"
 _WRITE = (
@@ -22,15 +25,38 @@ _WRITE = (
 )
 
 
+@dataclass(slots=True, eq=False)
+class _Known:
+    """List as of the last write that was begun; None until it has been read or written."""
+
+    todo_list: TodoList | None = None
+
+
 class StoredTodoLists:
-    """`TodoLists` in the database."""
+    """`TodoLists` in the database, whose lists only this process changes."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock) -> None:
         self._db = db
         self._clock = clock
+        self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def read(self, session_id: str) -> TodoList:
-        return await self._db.transact(lambda transaction: _read(transaction, session_id))
+        known = self._known.get(session_id) or self._renewed(session_id)
+        if known.todo_list is None:
+            known.todo_list = await self._db.transact(
+                lambda transaction: _read(transaction, session_id)
+            )
+        else:
+            self._known.move_to_end(session_id)
+        return known.todo_list
+
+    def _renewed(self, session_id: str) -> _Known:
+        """Forget a list; what an earlier read still finds is not kept."""
+        known = self._known[session_id] = _Known()
+        self._known.move_to_end(session_id)
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+        return known
 
     async def write(
         self,
@@ -57,7 +83,10 @@ class StoredTodoLists:
             transaction.execute(_WRITE, (session_id, written.revision, stored, moment))
             return written
 
-        return await self._db.transact(replace)
+        # Before the write: it may be committed even if this caller is cancelled.
+        known = self._renewed(session_id)
+        known.todo_list = written = await self._db.transact(replace)
+        return written
 
 
 def _read(transaction: Transaction, session_id: str) -> TodoList:

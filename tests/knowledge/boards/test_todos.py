@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from app.domain.plans import TodoItem
+from app.knowledge.boards.todos import MAX_KNOWN, StoredTodoLists
 from tests.execution.lab import Lab
 from tests.knowledge.boards.conftest import Call
 
@@ -110,3 +112,45 @@ async def test_the_name_todo_write_takes_items_without_ids(call: Call):
     made = await call("TodoWrite", {"todos": items})
     assert [item["id"] for item in made.result.data["todos"]] == ["1", "2"]
     assert (await call("TodoWrite", {"todos": "x"})).status == "invalid_arguments"
+
+
+async def test_a_list_is_read_from_the_database_once(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    lists = StoredTodoLists(lab.runtime.db, lab.runtime.clock)
+    await lists.write("ses_1", [TodoItem("a", "Look")], merge=False)
+    others = StoredTodoLists(lab.runtime.db, lab.runtime.clock)
+    first = await others.read("ses_1")
+
+    async def refuse(_: object) -> None:
+        raise AssertionError("it reads again")
+
+    monkeypatch.setattr(lab.runtime.db, "transact", refuse)
+    assert await others.read("ses_1") is first
+    assert first.items == (TodoItem("a", "Look"),)
+
+
+async def test_a_write_whose_caller_gave_up_is_read(lab: Lab):
+    lists = StoredTodoLists(lab.runtime.db, lab.runtime.clock)
+    await lists.read("ses_1")
+    writing = asyncio.create_task(lists.write("ses_1", [TodoItem("a", "Look")], merge=False))
+    reading = asyncio.create_task(lists.read("ses_1"))
+    await asyncio.sleep(0)
+    writing.cancel()
+    assert (await reading).items == (TodoItem("a", "Look"),)
+    assert (await lists.read("ses_1")).revision == 1
+
+
+async def test_a_read_from_before_a_write_is_not_kept(lab: Lab):
+    lists = StoredTodoLists(lab.runtime.db, lab.runtime.clock)
+    reading = asyncio.create_task(lists.read("ses_1"))
+    await asyncio.sleep(0)
+    await lists.write("ses_1", [TodoItem("a", "Look")], merge=False)
+    assert (await reading).revision == 0
+    assert (await lists.read("ses_1")).revision == 1
+
+
+async def test_more_lists_than_are_kept_are_read_again(lab: Lab):
+    lists = StoredTodoLists(lab.runtime.db, lab.runtime.clock)
+    await lists.write("ses_1", [TodoItem("a", "Look")], merge=False)
+    for number in range(MAX_KNOWN):
+        await lists.read(f"other_{number}")
+    assert (await lists.read("ses_1")).revision == 1
