@@ -21,6 +21,7 @@ import {
   ScrollText,
   SlidersHorizontal,
   Stethoscope,
+  UsersRound,
   Webhook,
   Wrench,
 } from "lucide-react";
@@ -53,6 +54,7 @@ const WORK: readonly AdminPage[] = [
 const POLICIES: readonly AdminPage[] = [
   of("tools", Wrench, () => import("./policies/ToolsPage")),
   of("rules", Scale, () => import("./policies/RulesPage")),
+  of("approvers", UsersRound, () => import("./policies/ApproversPage")),
   of("grants", Handshake, () => import("./policies/GrantsPage")),
   of("agents", Bot, () => import("./policies/AgentsPage")),
   of("tokens", KeyRound, () => import("./policies/TokensPage")),

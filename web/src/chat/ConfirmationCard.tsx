@@ -19,8 +19,10 @@ import { JsonTree } from "../renderers/JsonTree";
 import { useNow } from "../shared/useNow";
 import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
-import { useConnection } from "../shell/identity";
+import { useConnection, useIdentity } from "../shell/identity";
 import { Lines } from "../shell/Said";
+import { type Limits, useLimits } from "./ApprovalLimits";
+import { ApprovalCount, Approvers, hasApproved, Standing } from "./Approvers";
 import { type Answer, answer, grouped, type Option } from "./answering";
 import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
@@ -35,7 +37,8 @@ interface Props {
   args?: unknown;
   position: number;
   count: number;
-  mayAnswer: boolean;
+  /** Null while the service has not said so yet. */
+  mayAnswer: boolean | null;
   onMove: (by: number) => void;
 }
 
@@ -45,6 +48,8 @@ export function ConfirmationCard(props: Props) {
   const { t } = useTexts();
   const heading = useId();
   const connection = useConnection();
+  const { me, may } = useIdentity();
+  const approved = hasApproved(confirmation, me?.user_id);
   const [calm, setCalm] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
@@ -65,7 +70,12 @@ export function ConfirmationCard(props: Props) {
       setBusy(true);
       setError(null);
       try {
-        await answer(connection, request, chosen);
+        const { outcome } = await answer(connection, request, chosen);
+        // The approval counts, and further people must approve: it can still be declined.
+        if (outcome === "recorded") {
+          locked.current = false;
+          setBusy(false);
+        }
       } catch (failure) {
         setError(asApiError(failure));
         locked.current = false;
@@ -75,18 +85,25 @@ export function ConfirmationCard(props: Props) {
     [connection, request],
   );
 
-  const ready = calm && mayAnswer && !busy;
+  const ready = calm && mayAnswer === true && !busy;
   const choose = useCallback(
-    (option: Option) =>
+    (option: Option, limits: Limits = {}) => {
+      if (approved && option.kind === "allow") return;
       void send({
+        ...limits,
         optionId: option.option_id,
         ...(option.kind === "deny" ? { message: reason } : {}),
-      }),
-    [send, reason],
+      });
+    },
+    [send, reason, approved],
   );
   useKeys(ready && edited === null, request, choose);
 
-  const { once, lasting } = grouped(request.options);
+  const offered = request.options.filter(
+    ({ kind, requires_scope: scope }) =>
+      (kind === "deny" || !approved) && (scope == null || may(scope)),
+  );
+  const { once, lasting } = grouped(offered);
   return (
     <section className={css.card} aria-labelledby={heading} data-risk={request.risk.level}>
       <header className={css.head}>
@@ -95,6 +112,7 @@ export function ConfirmationCard(props: Props) {
           {t("confirm.title", { tool: visible(request.tool_name) })}
         </h2>
         <span className={css.risk}>{t(`risk.${request.risk.level}`)}</span>
+        <ApprovalCount confirmation={confirmation} />
         <Countdown until={request.expires_at ?? null} />
         {count > 1 && (
           <span className={css.batch}>
@@ -128,6 +146,7 @@ export function ConfirmationCard(props: Props) {
         <Subject request={request} />
         <Reasons request={request} />
         <Targets request={request} />
+        <Approvers confirmation={confirmation} />
       </div>
       {edited !== null && (
         <ArgumentEditor
@@ -139,8 +158,8 @@ export function ConfirmationCard(props: Props) {
         />
       )}
       {error !== null && <ErrorView error={error} compact />}
-      {!mayAnswer && <p className={css.hint}>{t("confirm.not_yours")}</p>}
-      {mayAnswer && edited === null && (
+      <Standing confirmation={confirmation} mayAnswer={mayAnswer} />
+      {mayAnswer !== false && edited === null && (
         <footer className={css.foot}>
           <TextInput
             size="xs"
@@ -165,7 +184,7 @@ export function ConfirmationCard(props: Props) {
                 {optionLabel(option, t)}
               </Button>
             ))}
-            {request.editable && (
+            {request.editable && !approved && may("tools:call") && (
               <Button
                 size="sm"
                 variant="subtle"
@@ -352,7 +371,7 @@ function Reasons({ request }: { request: ConfirmationRequest }) {
 interface LastingProps {
   options: readonly Option[];
   ready: boolean;
-  onChoose: (option: Option) => void;
+  onChoose: (option: Option, limits: Limits) => void;
 }
 
 function Covered({ option }: { option: Option }) {
@@ -366,9 +385,11 @@ function Covered({ option }: { option: Option }) {
 /** Approvals that outlive this call stand apart, folded, with what they would cover. */
 function Lasting({ options, ready, onChoose }: LastingProps) {
   const { t, language } = useTexts();
+  const [limits, fields] = useLimits();
   return (
     <details className={css.lasting}>
       <summary>{t("confirm.lasting")}</summary>
+      {fields}
       <ul>
         {options.map((option) => (
           <li key={option.option_id}>
@@ -377,7 +398,7 @@ function Lasting({ options, ready, onChoose }: LastingProps) {
               variant="default"
               disabled={!ready}
               {...otherAnswer}
-              onClick={() => onChoose(option)}
+              onClick={() => onChoose(option, limits)}
             >
               {optionLabel(option, t)}
             </Button>

@@ -8,6 +8,7 @@ export const TEXTS = { ...shell, ...chat, ...admin };
 export type TextKey = keyof typeof TEXTS;
 export type Language = "en" | "zh";
 export type Values = Readonly<Record<string, string | number>>;
+type Pair = readonly [string, string?];
 export type Translate = (key: TextKey, values?: Values) => string;
 
 const KEPT = "tollgate-language";
@@ -54,7 +55,10 @@ export function translate(
   values: Values = {},
   into: Language = told.language,
 ): string {
-  const [english, chinese]: readonly [string, string?] = TEXTS[key];
+  return fill(TEXTS[key], values, into);
+}
+
+function fill([english, chinese]: Pair, values: Values, into: Language): string {
   const template = into === "zh" ? (chinese ?? english) : english;
   return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
     const value = values[name];
@@ -68,4 +72,12 @@ export function translate(
 export function useTexts(): { t: Translate; language: Language } {
   const { language: chosen } = useSyncExternalStore(subscribe, () => told);
   return { t: (key, values) => translate(key, values, chosen), language: chosen };
+}
+
+/** Texts of a page that loads them itself. */
+export function useTextsOf<Key extends string>(
+  texts: Readonly<Record<Key, Pair>>,
+): (key: Key, values?: Values) => string {
+  const { language: chosen } = useTexts();
+  return (key, values = {}) => fill(texts[key], values, chosen);
 }

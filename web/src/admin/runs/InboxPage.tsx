@@ -1,10 +1,12 @@
 /** What waits for a person, of every session: confirmations, and tickets that agents opened. */
 import { Switch } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { Link, Route } from "react-router";
+import { Link, Route, useLocation } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
+import { ApprovalCount, hasApproved, useMayAnswer } from "../../chat/Approvers";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
 import type { ConfirmationRequest } from "../../events/messages";
+import { type Confirmation, openConfirmation } from "../../events/model";
 import { useTexts } from "../../i18n";
 import { isObject, text } from "../../renderers/data";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
@@ -17,6 +19,8 @@ import { usePages } from "../parts/pages";
 import css from "../parts/parts.module.css";
 import { Table } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
+import { Conversation } from "./Conversation";
+import { MySubstitutes } from "./Substitutes";
 import { Tickets } from "./Tickets";
 
 type View = Schemas["ConfirmationView"];
@@ -31,10 +35,13 @@ const TONES: Readonly<Record<View["state"], PillTone>> = {
 
 export default function InboxPage() {
   const { t } = useTexts();
-  const { may } = useIdentity();
+  const { may, holds } = useIdentity();
+  // Who answers for a group by a scope of its own has nothing to pass on.
+  const substitutes = holds("approve");
   const tabs = [
     { to: "/admin/inbox", label: t("inbox.waiting") },
     { to: "/admin/inbox/answered", label: t("inbox.answered") },
+    ...(substitutes ? [{ to: "/admin/inbox/substitutes", label: t("inbox.substitutes") }] : []),
     ...(may("admin") ? [{ to: "/admin/inbox/tickets", label: t("inbox.tickets") }] : []),
   ];
   return (
@@ -43,6 +50,7 @@ export default function InboxPage() {
       <Sections>
         <Route index element={<Waiting />} />
         <Route path="answered" element={<Answered />} />
+        {substitutes && <Route path="substitutes" element={<MySubstitutes />} />}
         {may("admin") && <Route path="tickets" element={<Tickets />} />}
       </Sections>
     </Page>
@@ -152,46 +160,38 @@ function AlertSwitches() {
 
 function Cards({ rows }: { rows: readonly View[] }) {
   const { t } = useTexts();
-  const { may } = useIdentity();
-  const [chosen, setChosen] = useState<string | null>(null);
-  // Oldest first: it has waited longest, and its place does not move when another comes.
-  const waiting = useMemo(() => [...rows].reverse(), [rows]);
+  const { me } = useIdentity();
+  const { hash } = useLocation();
+  const open = useOpenLink();
+  const [chosen, setChosen] = useState<string | null>(hash.slice(1) || null);
+  const waiting = useMemo(() => inOrder(rows, me?.user_id), [rows, me]);
   const index = Math.max(
     0,
     waiting.findIndex((row) => row.confirmation_id === chosen),
   );
   const shown = waiting[index];
-  if (shown === undefined) return null;
-  // What is stored of the question, with the ids that it has been given.
-  const request = {
-    ...shown.request,
-    confirmation_id: shown.confirmation_id,
-    session_id: shown.session_id,
-    run_id: shown.run_id ?? null,
-    agent_id: shown.agent_id ?? null,
-    tool_call_id: shown.tool_call_id,
-    expires_at: shown.expires_at ?? null,
-  } as unknown as ConfirmationRequest;
+  const confirmation = useMemo(() => shown && confirmationOf(shown), [shown]);
+  const mayAnswer = useMayAnswer(confirmation?.request);
+  if (shown === undefined || confirmation === undefined) return null;
   return (
     <>
       <ConfirmationCard
         key={shown.confirmation_id}
-        confirmation={{
-          request,
-          outcome: "pending",
-          optionId: null,
-          by: null,
-          message: null,
-          editedArgs: null,
-        }}
+        confirmation={confirmation}
         position={index}
         count={waiting.length}
-        mayAnswer={may("approve")}
+        mayAnswer={mayAnswer}
         onMove={(by) => {
           const next = waiting[(index + by + waiting.length) % waiting.length];
           setChosen(next?.confirmation_id ?? null);
         }}
       />
+      {(confirmation.request.approval?.context_turns ?? 0) > 0 && (
+        <Conversation
+          key={`said-${shown.confirmation_id}`}
+          confirmationId={shown.confirmation_id}
+        />
+      )}
       <Table
         label={t("inbox.waiting")}
         rows={waiting}
@@ -210,14 +210,56 @@ function Cards({ rows }: { rows: readonly View[] }) {
               >
                 <span className="mono">{row.tool_name}</span>
                 <span className={`${css.under} foreign mono`}>{subjectOf(row)}</span>
+                <ApprovalCount confirmation={confirmationOf(row)} />
               </button>
             ),
           },
-          ...common(t),
+          ...common(t, open),
         ]}
       />
     </>
   );
+}
+
+/** What is stored of the question, with the ids that it has been given. */
+function confirmationOf(row: View): Confirmation {
+  return openConfirmation({
+    ...row.request,
+    confirmation_id: row.confirmation_id,
+    session_id: row.session_id,
+    run_id: row.run_id ?? null,
+    agent_id: row.agent_id ?? null,
+    tool_call_id: row.tool_call_id,
+    expires_at: row.expires_at ?? null,
+  } as unknown as ConfirmationRequest);
+}
+
+/**
+ * Oldest first: it has waited longest, and its place does not move when another comes. Last come
+ * those that the person has approved, and that wait for others.
+ */
+function inOrder(rows: readonly View[], userId: string | undefined): View[] {
+  const oldest = [...rows].reverse();
+  const isDone = (row: View) => hasApproved(confirmationOf(row), userId);
+  return [...oldest.filter((row) => !isDone(row)), ...oldest.filter(isDone)];
+}
+
+/** A link to the session of a request, for who may read it. */
+function useOpenLink() {
+  const { t } = useTexts();
+  const { me, may } = useIdentity();
+  return (row: View) => {
+    const asked = isObject(row.request.requested_by) ? row.request.requested_by : {};
+    const owner = text(asked.user_id);
+    const isOpen = may("chat") && (may("admin") || owner === "" || owner === me?.user_id);
+    if (!isOpen)
+      return owner === "" ? "–" : <Foreign>{t("confirm.for_user", { user: owner })}</Foreign>;
+    return (
+      <Link className={css.link} to={`/chat/${row.session_id}`}>
+        {t("inbox.open")}
+      </Link>
+    );
+  };
 }
 
 /** What would run, in one line. */
@@ -229,26 +271,20 @@ export function subjectOf(row: View): string {
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
-function common(t: ReturnType<typeof useTexts>["t"]) {
+function common(t: ReturnType<typeof useTexts>["t"], open: ReturnType<typeof useOpenLink>) {
   return [
     {
       head: t("field.agent"),
       cell: (row: View) => (row.agent_id == null ? "–" : <Foreign>{row.agent_id}</Foreign>),
     },
-    {
-      head: t("field.session"),
-      cell: (row: View) => (
-        <Link className={css.link} to={`/chat/${row.session_id}`}>
-          {t("inbox.open")}
-        </Link>
-      ),
-    },
+    { head: t("field.session"), cell: open },
     { head: t("inbox.asked"), cell: (row: View) => <When at={row.created_at} /> },
   ];
 }
 
 function Answered() {
   const { t } = useTexts();
+  const open = useOpenLink();
   const query = useConfirmations(null);
   return (
     <>
@@ -285,7 +321,7 @@ function Answered() {
                 head: t("inbox.by"),
                 cell: (row) => (row.by == null ? "–" : <Foreign>{row.by}</Foreign>),
               },
-              ...common(t),
+              ...common(t, open),
               { head: "ID", cell: (row) => <Id value={row.confirmation_id} /> },
             ]}
           />

@@ -16,6 +16,7 @@ export const decisions = {
   ],
   "inbox.empty": ["No pending requests.", "没有等待处理的事项。"],
   "inbox.none_answered": ["No answered requests yet.", "还没有已处理的确认。"],
+  "inbox.substitutes": ["My substitutes", "我的代理人"],
   "inbox.what": ["Request", "请求"],
   "inbox.asked": ["Requested", "发起时间"],
   "inbox.open": ["Open", "打开"],
@@ -147,6 +148,7 @@ export const decisions = {
   "fatigue.proposals": ["Suggested rules", "建议规则"],
   "fatigue.take": ["Create draft", "创建草稿"],
 
+  "admin.approvers": ["Approvers", "审批人"],
   "admin.grants": ["Standing approvals", "长期批准"],
   "grants.lead": [
     "Approvals that also apply to later calls: who gave them, what they cover and how often they were used.",
@@ -163,6 +165,8 @@ export const decisions = {
   "grants.revoked": ["Revoked", "已撤销"],
   "grants.ended": ["Expired", "已过期"],
   "grants.hits": ["Uses", "使用次数"],
+  "grants.hits.of": ["{hits} of {most}", "{hits} / {most}"],
+  "grants.left": ["{count} left", "剩余 {count} 次"],
   "grants.by": ["Approved by", "授予人"],
   "grants.revoke": ["Revoke", "撤销"],
   "grants.revoke.what": [
