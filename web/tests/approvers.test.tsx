@@ -1,7 +1,8 @@
 import { MantineProvider } from "@mantine/core";
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, it } from "vitest";
-import { ApprovalCount, Approvers, approversOf } from "../src/chat/Approvers";
+import { ApprovalCount, Approvers } from "../src/chat/Approvers";
+import { approversOf } from "../src/chat/approving";
 import type { ConfirmationRequest } from "../src/events/messages";
 import { openConfirmation } from "../src/events/model";
 import { setLanguage, translate } from "../src/i18n";

@@ -2,12 +2,13 @@ import { describe, expect, it } from "vitest";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
 import { admin } from "../src/i18n/texts/admin";
 import { approvers } from "../src/i18n/texts/admin/approvers";
+import { approval } from "../src/i18n/texts/approval";
 import { chat } from "../src/i18n/texts/chat";
 import { shell } from "../src/i18n/texts/shell";
 
 type Entry = [string, readonly [string, string?]];
 const common: Entry[] = Object.entries(TEXTS);
-const entries: Entry[] = [...common, ...Object.entries(approvers)];
+const entries: Entry[] = [...common, ...Object.entries(approvers), ...Object.entries(approval)];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */
 const BORROWED = /Shell|Webhooks?|Token|JSON|CSV|URL|SQL/gi;

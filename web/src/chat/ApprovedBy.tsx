@@ -2,7 +2,7 @@
 import type { Call, Confirmation } from "../events/model";
 import { useTexts } from "../i18n";
 import { visible } from "../shared/visible";
-import { approversOf, missing } from "./Approvers";
+import { approversOf, missing } from "./approving";
 import css from "./CallCard.module.css";
 import { useSession } from "./useSession";
 

@@ -2,37 +2,19 @@
 import { UserCheck } from "lucide-react";
 import type { ApprovalTerms } from "../events/messages";
 import type { Confirmation } from "../events/model";
-import { type Language, type Translate, useTexts } from "../i18n";
+import { type Language, useTexts, useTextsOf } from "../i18n";
+import { approval } from "../i18n/texts/approval";
 import { useNow } from "../shared/useNow";
 import { visible } from "../shared/visible";
 import { useIdentity } from "../shell/identity";
-import { useMayDecide } from "../shell/inbox";
+import { approversOf, hasApproved, missing, namesOf } from "./approving";
 import css from "./Dock.module.css";
 
+type Words = ReturnType<typeof useTextsOf<keyof typeof approval>>;
 type Step = ApprovalTerms["steps"][number];
 
-/** Names in a sentence: `bob and eve`. */
-export function namesOf(names: readonly string[], language: Language, kind: "and" | "or"): string {
-  const type = kind === "and" ? "conjunction" : "disjunction";
-  return new Intl.ListFormat(language, { type }).format(names.map(visible));
-}
-
-/** People who have approved, with the users for whom they are substitutes. */
-export function approversOf(
-  people: readonly string[],
-  behalf: Confirmation["behalf"],
-  t: Translate,
-  language: Language,
-): string {
-  const named = people.map((by) => {
-    const user = behalf[by];
-    return user === undefined ? by : t("approvers.for", { by, user });
-  });
-  return namesOf(named, language, "and");
-}
-
-function stepNames(step: Step, t: Translate): string[] {
-  return [...(step.groups ?? []), ...(step.owner ? [t("approvers.owner")] : [])];
+function stepNames(step: Step, a: Words): string[] {
+  return [...(step.groups ?? []), ...(step.owner ? [a("owner")] : [])];
 }
 
 /** A moment of today as a time, another one with its day. */
@@ -48,14 +30,14 @@ function momentOf(at: string, now: number, language: Language): string {
 
 /** How many people have approved, in the head of the card. */
 export function ApprovalCount({ confirmation }: { confirmation: Confirmation }) {
-  const { t } = useTexts();
+  const a = useTextsOf(approval);
   const quorum = confirmation.request.approval?.quorum ?? 1;
   if (quorum < 2) return null;
   const given = confirmation.approvedBy.length;
   return (
     <span className={css.approvals}>
       <UserCheck size={13} aria-hidden />
-      {t("approvers.count", { given, quorum })}
+      {a("count", { given, quorum })}
     </span>
   );
 }
@@ -63,6 +45,7 @@ export function ApprovalCount({ confirmation }: { confirmation: Confirmation }) 
 /** The policy, who may answer now and later, and who has approved. */
 export function Approvers({ confirmation }: { confirmation: Confirmation }) {
   const { t, language } = useTexts();
+  const a = useTextsOf(approval);
   const terms = confirmation.request.approval;
   const steps = terms?.steps ?? [];
   const later = (at: number) => steps.filter((step) => Date.parse(step.at) > at);
@@ -70,33 +53,33 @@ export function Approvers({ confirmation }: { confirmation: Confirmation }) {
   if (terms == null) return null;
   const coming = later(now);
   const active = steps.filter((step) => !coming.includes(step));
-  const names = [...new Set(active.flatMap((step) => stepNames(step, t)))];
+  const names = [...new Set(active.flatMap((step) => stepNames(step, a)))];
   const given = confirmation.approvedBy;
   return (
     <div className={css.why}>
-      <h3>{t("approvers.title")}</h3>
+      <h3>{a("title")}</h3>
       <ul className="foreign">
         <li>
-          {t("approvers.now", {
+          {a("now", {
             policy: visible(terms.policy),
             who: namesOf(names, language, "or"),
           })}
         </li>
         {coming.map((step) => (
           <li key={step.at}>
-            {t("approvers.later", {
+            {a("later", {
               time: momentOf(step.at, now, language),
-              who: namesOf(stepNames(step, t), language, "and"),
+              who: namesOf(stepNames(step, a), language, "and"),
             })}
           </li>
         ))}
         {terms.not_requester && terms.requester != null && (
-          <li>{t("approvers.barred", { user: visible(terms.requester) })}</li>
+          <li>{a("barred", { user: visible(terms.requester) })}</li>
         )}
         {(terms.quorum ?? 1) > 1 && (
           <li>
             {given.length === 0
-              ? t("approvers.several", { count: terms.quorum ?? 1 })
+              ? a("several", { count: terms.quorum ?? 1 })
               : t("approvers.given", {
                   who: approversOf(given, confirmation.behalf, t, language),
                   count: missing(confirmation),
@@ -108,19 +91,6 @@ export function Approvers({ confirmation }: { confirmation: Confirmation }) {
   );
 }
 
-/** How many more people must approve. */
-export const missing = ({ request, approvedBy }: Confirmation): number =>
-  Math.max(0, (request.approval?.quorum ?? 1) - approvedBy.length);
-
-/** Whether the person may answer; null before the service has said so. */
-export function useMayAnswer(request: Confirmation["request"] | undefined): boolean | null {
-  const { may, holds } = useIdentity();
-  const decides = useMayDecide(request?.confirmation_id);
-  if (!may("approve")) return false;
-  // Without a policy, the owner of a session decides, and reads the session only as its owner.
-  return request?.approval == null ? holds("approve") || decides : decides;
-}
-
 /** What stands where the answers would be: why there are none, or that there is one already. */
 export function Standing({
   confirmation,
@@ -129,7 +99,7 @@ export function Standing({
   confirmation: Confirmation;
   mayAnswer: boolean | null;
 }) {
-  const { t } = useTexts();
+  const a = useTextsOf(approval);
   const { me } = useIdentity();
   const terms = confirmation.request.approval;
   const userId = me?.user_id ?? "";
@@ -137,20 +107,17 @@ export function Standing({
   if (hasApproved(confirmation, userId)) {
     return (
       <p className={css.standing} role="status">
-        {t("approvers.you_have", { count })}
+        {a("you_have", { count })}
       </p>
     );
   }
   if (mayAnswer !== false) return null;
-  if (terms == null) return <p className={css.hint}>{t("confirm.not_yours")}</p>;
+  if (terms == null) return null;
   const isBarred = terms.not_requester === true && terms.requester === userId;
   const policy = visible(terms.policy);
   return (
     <p className={`${css.hint} foreign`}>
-      {t(isBarred ? "approvers.you_are_barred" : "approvers.not_you", { policy })}
+      {a(isBarred ? "you_are_barred" : "not_you", { policy })}
     </p>
   );
 }
-
-export const hasApproved = ({ approvedBy }: Confirmation, userId: string | undefined): boolean =>
-  userId !== undefined && approvedBy.includes(userId);

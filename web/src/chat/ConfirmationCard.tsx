@@ -22,11 +22,12 @@ import { ErrorView } from "../shell/ErrorView";
 import { useConnection, useIdentity } from "../shell/identity";
 import { Lines } from "../shell/Said";
 import { type Limits, useLimits } from "./ApprovalLimits";
-import { ApprovalCount, Approvers, hasApproved, Standing } from "./Approvers";
 import { type Answer, answer, grouped, type Option } from "./answering";
+import { hasApproved } from "./approving";
 import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
+import { ApprovalCount, Approvers, Standing } from "./lazyApprovers";
 
 /** How long nothing can be answered after the question has appeared. */
 const CALM_MS = 500;
@@ -49,6 +50,7 @@ export function ConfirmationCard(props: Props) {
   const heading = useId();
   const connection = useConnection();
   const { me, may } = useIdentity();
+  const policed = request.approval != null;
   const approved = hasApproved(confirmation, me?.user_id);
   const [calm, setCalm] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -112,7 +114,7 @@ export function ConfirmationCard(props: Props) {
           {t("confirm.title", { tool: visible(request.tool_name) })}
         </h2>
         <span className={css.risk}>{t(`risk.${request.risk.level}`)}</span>
-        <ApprovalCount confirmation={confirmation} />
+        {policed && <ApprovalCount confirmation={confirmation} />}
         <Countdown until={request.expires_at ?? null} />
         {count > 1 && (
           <span className={css.batch}>
@@ -146,7 +148,7 @@ export function ConfirmationCard(props: Props) {
         <Subject request={request} />
         <Reasons request={request} />
         <Targets request={request} />
-        <Approvers confirmation={confirmation} />
+        {policed && <Approvers confirmation={confirmation} />}
       </div>
       {edited !== null && (
         <ArgumentEditor
@@ -158,7 +160,8 @@ export function ConfirmationCard(props: Props) {
         />
       )}
       {error !== null && <ErrorView error={error} compact />}
-      <Standing confirmation={confirmation} mayAnswer={mayAnswer} />
+      {policed && <Standing confirmation={confirmation} mayAnswer={mayAnswer} />}
+      {!policed && mayAnswer === false && <p className={css.hint}>{t("confirm.not_yours")}</p>}
       {mayAnswer !== false && edited === null && (
         <footer className={css.foot}>
           <TextInput
@@ -396,9 +399,9 @@ function Lasting({ options, ready, onChoose }: LastingProps) {
             <Button
               size="compact-sm"
               variant="default"
-              disabled={!ready}
+              disabled={!ready || limits === null}
               {...otherAnswer}
-              onClick={() => onChoose(option, limits)}
+              onClick={() => limits !== null && onChoose(option, limits)}
             >
               {optionLabel(option, t)}
             </Button>

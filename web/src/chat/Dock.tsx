@@ -1,7 +1,7 @@
 /** What waits for the person, right above the place where they write. */
 import { useMemo, useState } from "react";
 import { keyOf } from "../events/attempts";
-import { useMayAnswer } from "./Approvers";
+import { useMayAnswer } from "./approving";
 import { ConfirmationCard } from "./ConfirmationCard";
 import css from "./Dock.module.css";
 import { QuestionCard } from "./QuestionCard";
