@@ -13,9 +13,12 @@ setLanguage("en");
 
 const asked = golden("tool_confirmation_request.policy") as ConfirmationRequest;
 
-function lines(changes: Partial<NonNullable<ConfirmationRequest["approval"]>>): string[] {
-  const approval = asked.approval as NonNullable<ConfirmationRequest["approval"]>;
-  const confirmation = openConfirmation({ ...asked, approval: { ...approval, ...changes } });
+type Terms = NonNullable<ConfirmationRequest["approval"]>;
+
+/** What is shown of a request; `end` is when it expires. */
+function lines(changes: Partial<Terms>, end: string | null = asked.expires_at ?? null): string[] {
+  const approval = { ...(asked.approval as Terms), ...changes };
+  const confirmation = openConfirmation({ ...asked, expires_at: end, approval });
   const { container } = render(
     <MantineProvider>
       <ApprovalCount confirmation={confirmation} />
@@ -28,7 +31,7 @@ function lines(changes: Partial<NonNullable<ConfirmationRequest["approval"]>>): 
 it("names the policy, who may answer, who has approved and how many are missing", () => {
   expect(lines({})).toEqual([
     "1 of 2 approvals",
-    "The policy “Production shop” asks payments, operations, or the owner of the session.",
+    "The policy “Production shop” asks payments.",
     "ann made the request and can't answer it.",
     "Approved by bob; 1 more person must approve.",
   ]);
@@ -37,11 +40,11 @@ it("names the policy, who may answer, who has approved and how many are missing"
 it("says who may answer later, and when", () => {
   const steps = [
     { groups: ["payments\u202e"], owner: false, at: "2026-01-02T03:04:05.678Z" },
-    { groups: ["operations"], owner: false, at: "2999-01-02T03:19:05.678Z" },
+    { groups: ["operations"], owner: true, at: "2999-01-02T03:19:05.678Z" },
   ];
-  const shown = lines({ steps, quorum: 1, not_requester: false, approved_by: [] });
+  const shown = lines({ steps, quorum: 1, not_requester: false, approved_by: [] }, null);
   expect(shown[0]).toBe("The policy “Production shop” asks payments⟨202E⟩.");
-  expect(shown[1]).toMatch(/^From 2 Jan.*: also operations\.$/);
+  expect(shown[1]).toMatch(/^From 2 Jan.*: also operations and the owner of the session\.$/);
   expect(shown).toHaveLength(2);
 });
 

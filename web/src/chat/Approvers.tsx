@@ -13,8 +13,10 @@ import css from "./Dock.module.css";
 type Words = ReturnType<typeof useTextsOf<keyof typeof approval>>;
 type Step = ApprovalTerms["steps"][number];
 
-function stepNames(step: Step, a: Words): string[] {
-  return [...(step.groups ?? []), ...(step.owner ? [a("owner")] : [])];
+/** Who may answer since a step; the owner of a session is who requests its calls. */
+function stepNames(step: Step, terms: ApprovalTerms, a: Words): string[] {
+  const owner = step.owner && terms.not_requester !== true;
+  return [...(step.groups ?? []), ...(owner ? [a("owner")] : [])];
 }
 
 /** A moment of today as a time, another one with its day. */
@@ -46,14 +48,15 @@ export function ApprovalCount({ confirmation }: { confirmation: Confirmation }) 
 export function Approvers({ confirmation }: { confirmation: Confirmation }) {
   const { t, language } = useTexts();
   const a = useTextsOf(approval);
-  const terms = confirmation.request.approval;
-  const steps = terms?.steps ?? [];
+  const { approval: terms, expires_at: end } = confirmation.request;
+  const steps = (terms?.steps ?? []).filter((step) => end == null || step.at < end);
   const later = (at: number) => steps.filter((step) => Date.parse(step.at) > at);
   const now = useNow(later(Date.now()).length > 0);
   if (terms == null) return null;
+  const isNamed = (step: Step) => stepNames(step, terms, a).length > 0;
   const coming = later(now);
   const active = steps.filter((step) => !coming.includes(step));
-  const names = [...new Set(active.flatMap((step) => stepNames(step, a)))];
+  const names = [...new Set(active.flatMap((step) => stepNames(step, terms, a)))];
   const given = confirmation.approvedBy;
   return (
     <div className={css.why}>
@@ -65,11 +68,11 @@ export function Approvers({ confirmation }: { confirmation: Confirmation }) {
             who: namesOf(names, language, "or"),
           })}
         </li>
-        {coming.map((step) => (
+        {coming.filter(isNamed).map((step) => (
           <li key={step.at}>
             {a("later", {
               time: momentOf(step.at, now, language),
-              who: namesOf(stepNames(step, a), language, "and"),
+              who: namesOf(stepNames(step, terms, a), language, "and"),
             })}
           </li>
         ))}

@@ -2,7 +2,6 @@
 import {
   Button,
   Checkbox,
-  CloseButton,
   NativeSelect,
   NumberInput,
   Switch,
@@ -263,10 +262,14 @@ function Steps({ form }: { form: Form }) {
             onChange={(event) => change(index, { owner: event.currentTarget.checked })}
           />
           {index > 0 && (
-            <CloseButton
-              aria-label={a("policies.drop_step", { number: index + 1 })}
+            <Button
+              variant="default"
+              size="compact-sm"
+              className={css.fromStart ?? ""}
               onClick={() => put(steps.filter((_, place) => place !== index))}
-            />
+            >
+              {a("policies.drop_step", { number: index + 1 })}
+            </Button>
           )}
         </fieldset>
       ))}
