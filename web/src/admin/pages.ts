@@ -43,7 +43,16 @@ const of = (
   icon: LucideIcon,
   load: AdminPage["load"],
   scope = "admin",
-): AdminPage => ({ path, title: `admin.${path}` as TextKey, icon, scope, load });
+): AdminPage => ({
+  path,
+  title: `admin.${path}` as TextKey,
+  icon,
+  scope,
+  load: async () => {
+    const [page] = await Promise.all([load(), import("../i18n/adminTexts")]);
+    return page;
+  },
+});
 
 const WORK: readonly AdminPage[] = [
   of("inbox", Inbox, () => import("./runs/InboxPage"), "approve"),

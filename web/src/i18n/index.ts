@@ -1,10 +1,20 @@
 /** Texts in English and Chinese, side by side. One without Chinese is shown in English. */
 import { useSyncExternalStore } from "react";
-import { admin } from "./texts/admin";
+import type { admin } from "./texts/admin";
 import { chat } from "./texts/chat";
+import { common } from "./texts/common";
 import { shell } from "./texts/shell";
 
-export const TEXTS = { ...shell, ...chat, ...admin };
+type Texts = typeof shell & typeof chat & typeof common & typeof admin;
+
+/** Texts by their keys. Those of the admin pages come with the first such page. */
+export const TEXTS = { ...shell, ...chat, ...common } as Texts;
+
+/** Add texts that are loaded later. */
+export function addTexts(texts: Partial<Texts>): void {
+  Object.assign(TEXTS, texts);
+}
+
 export type TextKey = keyof typeof TEXTS;
 export type Language = "en" | "zh";
 export type Values = Readonly<Record<string, string | number>>;

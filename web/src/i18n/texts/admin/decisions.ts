@@ -1,6 +1,5 @@
 /** Texts about confirmations, rules and grants: [English, Chinese]. */
 export const decisions = {
-  "admin.inbox": ["Inbox", "待办"],
   "inbox.lead": ["Requests waiting for your decision", "等待您处理的请求"],
   "inbox.waiting": ["Pending", "等待中"],
   "inbox.answered": ["Answered", "已处理"],
@@ -51,7 +50,6 @@ export const decisions = {
   "verdict.ask": ["Ask", "确认"],
   "verdict.deny": ["Deny", "拒绝"],
 
-  "admin.rules": ["Rules", "规则"],
   "rules.lead": [
     "Rules run before risk scoring; the strictest match wins.",
     "先于风险判定：匹配的规则中最严格者生效。",
@@ -148,8 +146,6 @@ export const decisions = {
   "fatigue.proposals": ["Suggested rules", "建议规则"],
   "fatigue.take": ["Create draft", "创建草稿"],
 
-  "admin.approvers": ["Approvers", "审批人"],
-  "admin.grants": ["Standing approvals", "长期批准"],
   "grants.lead": [
     "Approvals that also apply to later calls: who gave them, what they cover and how often they were used.",
     "对后续调用同样有效的批准：由谁给出、覆盖范围和使用次数。",
