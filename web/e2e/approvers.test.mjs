@@ -10,9 +10,6 @@ const contexts = [];
 
 after(() => Promise.all(contexts.map((context) => context.close())));
 
-const picture = (page, name) =>
-  process.env.PICTURES && page.screenshot({ path: `${process.env.PICTURES}/${name}.png` });
-
 async function tokenOf(name, ...scopes) {
   return (await ask("POST", "/admin/tokens", { name, scopes, days: 1 })).secret;
 }
@@ -78,13 +75,25 @@ test("two approvers approve what an administrator has set up", LIMIT, () =>
     await dialog.getByLabel("Turns of the conversation to show").fill("2");
     await dialog.getByRole("switch", { name: /can't answer$/ }).click();
     await clean(page);
-    await picture(page, "policy-form");
     await dialog.getByRole("button", { name: "Create" }).click();
     const row = page.getByRole("row", { name: /Production/ });
     await row.getByText("owner after 15 min").waitFor();
     await row.getByText("2 people · not the requester").waitFor();
     await clean(page);
-    await picture(page, "policies");
+
+    await row.getByRole("button", { name: /^Edit/ }).click();
+    dialog = page.getByRole("dialog");
+    const [stored] = (await ask("GET", "/admin/approval-policies")).policies;
+    await ask("PATCH", `/admin/approval-policies/${stored.id}`, { position: 7 });
+    await dialog.getByLabel("Position").fill("9");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("button", { name: "Reload" }).click();
+    await row.getByRole("cell", { name: "7", exact: true }).waitFor();
+    await row.getByRole("button", { name: /^Edit/ }).click();
+    await dialog.getByLabel("Position").fill("9");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await row.getByRole("cell", { name: "9", exact: true }).waitFor();
+    await row.getByText("owner after 15 min").waitFor();
 
     await page.goto(`${service.url}/admin/tokens`);
     await page.getByRole("button", { name: "New token" }).click();
@@ -94,7 +103,6 @@ test("two approvers approve what an administrator has set up", LIMIT, () =>
     await dialog.getByRole("checkbox", { name: "tools:call" }).uncheck();
     await addTag(dialog, "Answer confirmations of these groups only", "payments");
     await clean(page);
-    await picture(page, "token-form");
     await dialog.getByRole("button", { name: "Create" }).click();
     const zoesToken = (await dialog.locator("pre").innerText()).trim();
     await dialog.getByRole("button", { name: "Close" }).last().click();
@@ -109,7 +117,6 @@ test("two approvers approve what an administrator has set up", LIMIT, () =>
     await owner.getByText("0 of 2 approvals").waitFor();
     await counts(owner.getByRole("button", { name: /Approve once/ }), 0);
     await clean(owner);
-    await picture(owner, "owner-waits");
 
     const bea = await enter(await tokenOf("bea", "approve"), PHONE);
     await bea.getByRole("heading", { name: "Inbox" }).waitFor();
@@ -120,14 +127,12 @@ test("two approvers approve what an administrator has set up", LIMIT, () =>
     await counts(bea.getByText("Edit arguments"), 0);
     await counts(bea.getByText("Remember this approval"), 0);
     await clean(bea);
-    await picture(bea, "phone-inbox");
     await enabled(bea, /^Approve once/).click();
     await bea.getByText("You have approved; 1 more person must.").waitFor();
     await reads(() => bea.title(), "Tollgate");
     await counts(bea.getByRole("button", { name: /Approve once/ }), 0);
     await enabled(bea, /^Decline/).waitFor();
     await clean(bea);
-    await picture(bea, "phone-approved");
     await owner.getByText("1 of 2 approvals").waitFor();
     await owner.getByText("Approved by bea; 1 more person must approve.").first().waitFor();
 
@@ -135,18 +140,16 @@ test("two approvers approve what an administrator has set up", LIMIT, () =>
     await zoe.getByText(/策略“Production”要求由payments审批/).waitFor();
     await counts(zoe.getByRole("link", { name: "我的代理人" }), 0);
     await clean(zoe);
-    await picture(zoe, "zoe-inbox");
     await enabled(zoe, /^批准一次/).click();
     await zoe.getByText("没有等待处理的事项。").waitFor();
     await owner.getByText("Approved by bea and zoe").waitFor();
     await owner.locator("[data-kind=run_end]").nth(1).waitFor();
     await clean(owner);
-    await picture(owner, "owner-approved");
     await bea.getByText("No pending requests.").waitFor();
     await bea.getByRole("link", { name: "Answered" }).click();
     await bea.getByRole("cell", { name: "Approved" }).waitFor();
+    await bea.getByRole("cell", { name: "bea and zoe" }).waitFor();
     await clean(bea);
-    await picture(bea, "phone-answered");
     for (const one of [owner, bea, zoe]) assert.deepEqual(one.complaints, []);
   }),
 );
@@ -163,17 +166,14 @@ test("an approver names a substitute, and an administrator sees them all", LIMIT
     await dialog.getByLabel("Until").fill(tomorrow);
     await dialog.getByLabel("Note").fill("Holidays");
     await clean(carl);
-    await picture(carl, "phone-substitute-form");
     await dialog.getByRole("button", { name: "Create" }).click();
     await carl.getByRole("cell", { name: "Holidays" }).waitFor();
     await clean(carl);
-    await picture(carl, "phone-substitutes");
 
     await page.goto(`${service.url}/admin/approvers/substitutes`);
     const row = page.getByRole("row", { name: /sue/ });
     await row.getByText("carl").waitFor();
     await clean(page);
-    await picture(page, "substitutes");
     await row.getByRole("button", { name: /^Revoke/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByText("No substitutes.").waitFor();
@@ -194,12 +194,10 @@ test("a standing approval ends after a time and a number of calls", LIMIT, () =>
     await calls.fill("3");
     await page.getByLabel("For … minutes").fill("5");
     await clean(page);
-    await picture(page, "limits");
     await enabled(page, "Approve for this session").click();
     await page.locator("[data-kind=run_end]").waitFor();
     await page.goto(`${service.url}/admin/grants`);
     await page.getByText("3 left").waitFor();
     await clean(page);
-    await picture(page, "grants");
   }),
 );

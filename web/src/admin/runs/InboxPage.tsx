@@ -4,12 +4,13 @@ import { useMemo, useState } from "react";
 import { Link, Route, useLocation } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
 import { ApprovalCount } from "../../chat/Approvers";
-import { hasApproved, useMayAnswer } from "../../chat/approving";
+import { hasApproved, namesOf, useMayAnswer } from "../../chat/approving";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
 import type { ConfirmationRequest } from "../../events/messages";
 import { type Confirmation, openConfirmation } from "../../events/model";
 import { useTexts } from "../../i18n";
 import { isObject, text } from "../../renderers/data";
+import { visible } from "../../shared/visible";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
 import { useIdentity } from "../../shell/identity";
 import { useInbox } from "../../shell/inbox";
@@ -284,7 +285,15 @@ function common(t: ReturnType<typeof useTexts>["t"], open: ReturnType<typeof use
 }
 
 function Answered() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
+  // Everybody whose approval was needed, or who declined.
+  const answeredBy = (row: View) => {
+    const { approvedBy } = confirmationOf(row);
+    if (row.state === "approved" && approvedBy.length > 0) {
+      return namesOf(approvedBy, language, "and");
+    }
+    return row.by == null ? "–" : visible(row.by);
+  };
   const open = useOpenLink();
   const query = useConfirmations(null);
   return (
@@ -320,7 +329,7 @@ function Answered() {
               },
               {
                 head: t("inbox.by"),
-                cell: (row) => (row.by == null ? "–" : <Foreign>{row.by}</Foreign>),
+                cell: (row) => <span className="foreign">{answeredBy(row)}</span>,
               },
               ...common(t, open),
               { head: "ID", cell: (row) => <Id value={row.confirmation_id} /> },
