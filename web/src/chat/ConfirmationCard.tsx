@@ -22,12 +22,12 @@ import { ErrorView } from "../shell/ErrorView";
 import { useConnection, useIdentity } from "../shell/identity";
 import { Lines } from "../shell/Said";
 import { type Limits, useLimits } from "./ApprovalLimits";
+import { ApprovalCount, Approvers, Standing } from "./Approvers";
 import { type Answer, answer, grouped, type Option } from "./answering";
 import { hasApproved } from "./approving";
 import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
-import { ApprovalCount, Approvers, Standing } from "./lazyApprovers";
 
 /** How long nothing can be answered after the question has appeared. */
 const CALM_MS = 500;

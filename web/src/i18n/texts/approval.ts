@@ -1,4 +1,4 @@
-/** Texts about what an approval policy requires, loaded with the first such request: [English, Chinese]. */
+/** Texts about what an approval policy requires, loaded with the cards of confirmations: [English, Chinese]. */
 export const approval = {
   title: ["Approvers", "审批人"],
   now: ["The policy “{policy}” asks {who}.", "策略“{policy}”要求由{who}审批。"],
