@@ -16,6 +16,7 @@
     │   ├── Busy                     another run is active in the session
     │   ├── AlreadyFinished
     │   ├── ConfirmationAlreadyResolved
+    │   ├── AlreadyApproved
     │   ├── ConfirmationExpired
     │   ├── DigestMismatch
     │   ├── QuestionAlreadyAnswered

@@ -27,9 +27,10 @@ from app.core.clock import Clock
 from app.core.text import dump_json
 from app.domain.schedules import ScheduleInput, ScheduleOwner
 from app.events.log import Frame
-from app.execution.confirmation.answers import Approver, ConfirmationReply
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.confirmation.options import APPROVE_ONCE, DECLINE
 from app.governance.agents import AgentProfile
+from app.governance.approvals.approver import Approver
 from app.governance.audit.verify import verify
 from app.governance.limits import QuotaSubject
 from benchmarks.growth.content import (

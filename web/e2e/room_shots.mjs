@@ -17,8 +17,9 @@ const WIDTHS = [
   ["narrow", { width: 380, height: 800 }],
 ];
 const PAGES = [
-  ...["inbox", "sessions", "delegations"],
+  ...["inbox", "inbox/substitutes", "sessions", "delegations"],
   ...["tools", "tools/tool/bash", "rules", "rules/fatigue", "grants"],
+  ...["approvers", "approvers/groups", "approvers/substitutes"],
   ...["agents", "agents/writer", "tokens"],
   ...["audit", "queries", "usage"],
   ...["skills", "memory", "sources", "forum"],
@@ -42,6 +43,24 @@ async function stage() {
     decision: "deny",
     justification: "Images are pushed by the pipeline",
     match: { argv: ["docker", "push"] },
+  });
+  await ask("POST", "/admin/approver-groups", {
+    id: "payments",
+    name: "Payments",
+    members: ["bea", "carl"],
+  });
+  await ask("POST", "/admin/approval-policies", {
+    name: "Production",
+    applies_to: { tools: ["bash", "mysql_*"], risks: ["high", "critical"], owners: ["olga"] },
+    steps: [{ groups: ["payments"] }, { owner: true, after_s: 900 }],
+    quorum: 2,
+    not_requester: true,
+  });
+  await ask("POST", "/admin/substitutes", {
+    user_id: "ann",
+    substitute_id: "sue",
+    ends_at: new Date(Date.now() + 86_400_000).toISOString(),
+    note: "Holidays",
   });
   await ask("POST", "/admin/webhooks", { name: "alerts", template: "Look at this: {{body}}" });
   await ask("POST", "/admin/schedules", {

@@ -25,13 +25,20 @@ class FakeNotification {
   }
 }
 
-const changed = (state: "opened" | "closed", id: string): InboxMessage => ({
+const changed = (
+  state: "opened" | "changed" | "closed",
+  id: string,
+  reason?: "reminder" | "escalated" | "vote",
+  approved: string[] = [],
+): InboxMessage => ({
   v: 1,
   type: "inbox_changed",
   ts: "2026-01-01T00:00:00.000Z",
   cursor: "ibx_1",
   state,
+  ...(reason === undefined ? {} : { reason }),
   entry: {
+    approved_by: approved,
     kind: "confirmation",
     id,
     session_id: "ses_1",
@@ -67,6 +74,23 @@ test("a notification comes, opens the session, and goes when the call is answere
   alerts.take(changed("opened", "b"), () => {});
   alerts.take(changed("closed", "b"), () => {});
   expect(closed).toEqual(["a", "b"]);
+});
+
+test("a reminder calls again, another person's approval does not, and one's own ends it", async () => {
+  await setAlert("notification", true);
+  const alerts = new Alerts();
+  const take = (...what: Parameters<typeof changed>) =>
+    alerts.take(changed(...what), () => {}, "bob");
+  take("opened", "a");
+  take("changed", "a", "vote", ["eve"]);
+  expect([shown.length, closed]).toEqual([1, []]);
+  take("changed", "a", "reminder", ["eve"]);
+  expect([shown.length, closed]).toEqual([2, ["a"]]);
+  take("changed", "a", "vote", ["eve", "bob"]);
+  take("changed", "a", "reminder", ["eve", "bob"]);
+  expect([shown.length, closed]).toEqual([2, ["a", "a"]]);
+  take("changed", "b", "escalated");
+  expect(shown.length).toBe(3);
 });
 
 test("who looks at the page is not notified", async () => {

@@ -1,14 +1,22 @@
 import { describe, expect, it } from "vitest";
+import { ADMIN_GROUPS, ADMIN_PAGES } from "../src/admin/pages";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
 import { admin } from "../src/i18n/texts/admin";
+import { approvers } from "../src/i18n/texts/admin/approvers";
+import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
 import { chat } from "../src/i18n/texts/chat";
+import { common as shared } from "../src/i18n/texts/common";
 import { shell } from "../src/i18n/texts/shell";
 
-const entries: [string, readonly [string, string?]][] = Object.entries({
-  ...TEXTS,
-  ...approvals,
-});
+type Entry = [string, readonly [string, string?]];
+const common: Entry[] = Object.entries(TEXTS);
+const entries: Entry[] = [
+  ...common,
+  ...Object.entries(approvers),
+  ...Object.entries(approval),
+  ...Object.entries(approvals),
+];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */
 const BORROWED = /Shell|Webhooks?|Token|JSON|CSV|URL|SQL/gi;
@@ -36,8 +44,13 @@ describe("texts", () => {
   });
 
   it("gives every key to one area alone", () => {
-    const areas = [shell, chat, admin, approvals].map((texts) => Object.keys(texts).length);
-    expect(entries).toHaveLength(areas.reduce((sum, count) => sum + count, 0));
+    const areas = [shell, chat, shared, admin].map((texts) => Object.keys(texts).length);
+    expect(common).toHaveLength(areas.reduce((sum, count) => sum + count, 0));
+  });
+
+  it("has the titles of the menu before an admin page is loaded", () => {
+    const titles = [...ADMIN_GROUPS, ...ADMIN_PAGES].map(({ title }) => title);
+    expect(titles.filter((title) => !(title in shared))).toEqual([]);
   });
 
   it("fills in values and takes the form that fits a number", () => {

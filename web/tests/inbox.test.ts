@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inboxAfter } from "../src/events/inbox";
+import { inboxAfter, waitsFor } from "../src/events/inbox";
 import type { InboxEntry, InboxMessage } from "../src/events/messages";
 
 const entry = (id: string): InboxEntry => ({
@@ -18,7 +18,7 @@ const ready = (recovered: boolean, ...ids: string[]): InboxMessage => ({
   recovered,
   entries: ids.map(entry),
 });
-const changed = (state: "opened" | "closed", id: string): InboxMessage => ({
+const changed = (state: "opened" | "changed" | "closed", id: string): InboxMessage => ({
   v: 1,
   type: "inbox_changed",
   ts: "2026-01-01T00:00:00.000Z",
@@ -39,4 +39,17 @@ test("what comes is added once, and what ends is removed", () => {
   expect(ids(inboxAfter(one, changed("opened", "b")))).toEqual(["a", "b"]);
   expect(ids(inboxAfter(one, changed("closed", "a")))).toEqual(["b"]);
   expect(ids(inboxAfter(one, changed("closed", "unknown")))).toEqual(["a", "b"]);
+});
+
+test("what changes keeps its place, and what may be decided since then stands by its age", () => {
+  const two = [entry("a"), { ...entry("b"), opened_at: "2026-01-03T00:00:00.000Z" }];
+  const voted = changed("changed", "a");
+  if (voted.type === "inbox_changed") voted.entry.approved_by = ["bob"];
+  const after = inboxAfter(two, voted);
+  expect(ids(after)).toEqual(["a", "b"]);
+  expect(after.map((one) => waitsFor(one, "bob"))).toEqual([false, true]);
+  expect(after.map((one) => waitsFor(one, "eve"))).toEqual([true, true]);
+  const escalated = changed("changed", "c");
+  if (escalated.type === "inbox_changed") escalated.entry.opened_at = "2026-01-02T00:00:00.000Z";
+  expect(ids(inboxAfter(after, escalated))).toEqual(["a", "c", "b"]);
 });

@@ -98,6 +98,35 @@ describe("a call", () => {
     },
   );
 
+  it("counts approvals until enough people have approved", () => {
+    const asked = golden<"tool_confirmation_request">("tool_confirmation_request.policy");
+    const id = asked.confirmation_id;
+    const events = log(
+      golden("tool_call_started"),
+      asked,
+      golden("tool_confirmation_vote", { confirmation_id: id }),
+      golden("tool_confirmation_resolved", {
+        confirmation_id: id,
+        by: "ida",
+        approved_by: ["eve", "zoe", "ida"],
+      }),
+    );
+    const then = (count: number) => reduce(EMPTY, events.slice(0, count)).confirmations.get(id);
+    expect(then(2)?.approvedBy).toEqual(["bob"]);
+    expect(then(3)).toMatchObject({
+      outcome: "pending",
+      approvedBy: ["eve", "zoe"],
+      behalf: { zoe: "bob" },
+    });
+    expect(then(4)).toMatchObject({
+      outcome: "approved",
+      by: "ida",
+      approvedBy: ["eve", "zoe", "ida"],
+      behalf: { zoe: "bob" },
+    });
+    expect(callOf(reduce(EMPTY, events.slice(0, 3))).status).toBe("waiting");
+  });
+
   it("shows what a person put in place of its arguments", () => {
     const state = reduce(
       EMPTY,

@@ -1,3 +1,5 @@
+import "../src/i18n/adminTexts";
+
 /** What Mantine asks of a browser and jsdom does not have. */
 window.matchMedia = (query: string) =>
   ({

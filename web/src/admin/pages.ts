@@ -21,6 +21,7 @@ import {
   ScrollText,
   SlidersHorizontal,
   Stethoscope,
+  UsersRound,
   Webhook,
   Wrench,
 } from "lucide-react";
@@ -42,7 +43,16 @@ const of = (
   icon: LucideIcon,
   load: AdminPage["load"],
   scope = "admin",
-): AdminPage => ({ path, title: `admin.${path}` as TextKey, icon, scope, load });
+): AdminPage => ({
+  path,
+  title: `admin.${path}` as TextKey,
+  icon,
+  scope,
+  load: async () => {
+    const [page] = await Promise.all([load(), import("../i18n/adminTexts")]);
+    return page;
+  },
+});
 
 const WORK: readonly AdminPage[] = [
   of("inbox", Inbox, () => import("./runs/InboxPage"), "approve"),
@@ -53,6 +63,7 @@ const WORK: readonly AdminPage[] = [
 const POLICIES: readonly AdminPage[] = [
   of("tools", Wrench, () => import("./policies/ToolsPage")),
   of("rules", Scale, () => import("./policies/RulesPage")),
+  of("approvers", UsersRound, () => import("./policies/ApproversPage")),
   of("grants", Handshake, () => import("./policies/GrantsPage")),
   of("agents", Bot, () => import("./policies/AgentsPage")),
   of("tokens", KeyRound, () => import("./policies/TokensPage")),

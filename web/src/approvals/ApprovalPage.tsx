@@ -1,20 +1,21 @@
 /** One request on a page of its own: what a notification opens on a phone. */
 import { Loader } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, Navigate, useSearchParams } from "react-router";
 import { type ApiError, api, data, type Schemas } from "../api/client";
 import { answer } from "../chat/answering";
+import { useMayAnswer } from "../chat/approving";
 import { ConfirmationCard } from "../chat/ConfirmationCard";
 import { requestOf } from "../chat/storedRequest";
 import { asApiError } from "../events/sessionStore";
-import { usePartTexts, useTexts } from "../i18n";
+import { useTexts, useTextsOf } from "../i18n";
 import { approvals } from "../i18n/texts/approvals";
 import { visible } from "../shared/visible";
 import { Brand } from "../shell/Brand";
 import { ConnectionBanner } from "../shell/ConnectionBanner";
 import { ErrorView } from "../shell/ErrorView";
-import { useConnection, useIdentity } from "../shell/identity";
+import { useConnection } from "../shell/identity";
 import { useInbox } from "../shell/inbox";
 import { StatusPage } from "../shell/StatusPage";
 import css from "./ApprovalPage.module.css";
@@ -27,7 +28,7 @@ const keyOf = (id: string) => ["admin", "confirmations", "one", id];
 
 export default function ApprovalPage({ id }: { id: string }) {
   const { t } = useTexts();
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const others = useInbox().filter((entry) => entry.kind === "confirmation" && entry.id !== id);
   const query = useQuery<Detail, ApiError>({
     queryKey: keyOf(id),
@@ -71,7 +72,7 @@ interface MissingProps {
 
 /** A question has no page of its own: it is answered in its session, which shows what led to it. */
 function Missing({ id, error, again }: MissingProps) {
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const question = useInbox().find((entry) => entry.id === id && entry.kind === "question");
   if (question !== undefined) return <Navigate to={`/chat/${question.session_id}`} replace />;
   if (error.status !== 404) return <ErrorView error={error} onRetry={again} />;
@@ -79,8 +80,9 @@ function Missing({ id, error, again }: MissingProps) {
 }
 
 function Request({ detail }: { detail: Detail }) {
-  const part = usePartTexts(approvals);
-  const { may } = useIdentity();
+  const part = useTextsOf(approvals);
+  const confirmation = useMemo(() => requestOf(detail), [detail]);
+  const mayAnswer = useMayAnswer(confirmation.request);
   const { declining, error } = useDeclineIntent(detail);
   if (detail.state !== "pending") return <Outcome detail={detail} />;
   if (declining) {
@@ -95,10 +97,10 @@ function Request({ detail }: { detail: Detail }) {
       <h1 className="hidden-visually">{part("approval.title")}</h1>
       {error !== null && <ErrorView error={error} compact />}
       <ConfirmationCard
-        confirmation={requestOf(detail)}
+        confirmation={confirmation}
         position={0}
         count={1}
-        mayAnswer={may("approve")}
+        mayAnswer={mayAnswer}
         onMove={() => undefined}
       />
     </div>
@@ -107,7 +109,7 @@ function Request({ detail }: { detail: Detail }) {
 
 function Outcome({ detail }: { detail: Detail }) {
   const { t } = useTexts();
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const outcome = t(`inbox.state.${detail.state}`);
   const answered = detail.state === "approved" || detail.state === "declined";
   return (

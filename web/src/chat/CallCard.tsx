@@ -24,6 +24,7 @@ import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
 import { FieldList } from "../shell/FieldList";
 import { Said } from "../shell/Said";
+import { ApprovedBy } from "./ApprovedBy";
 import css from "./CallCard.module.css";
 import { isOver, labelOf, standingOf } from "./callStatus";
 import { useChosen } from "./cardMemory";
@@ -115,6 +116,7 @@ function Card({ call, folded }: { call: Call; folded: boolean }) {
         <Duration call={call} />
         <Arrow size={15} aria-hidden className={css.arrow} />
       </UnstyledButton>
+      <ApprovedBy call={call} policed />
       {call.progress !== null && !over && <Reported call={call} />}
       <div id={panel} hidden={!open}>
         {open && <Details call={call} body={drawn?.body ?? null} />}
@@ -151,6 +153,7 @@ function Details({ call, body }: { call: Call; body: React.ReactNode }) {
   const [argsOpen, setArgsOpen] = useState(false);
   return (
     <div className={css.details}>
+      <ApprovedBy call={call} policed={false} />
       {call.error !== null && (
         <div className={css.error}>
           <Said {...call.error} otherwise={call.status} tool={call.name} />{" "}

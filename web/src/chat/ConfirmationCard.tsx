@@ -19,9 +19,12 @@ import { JsonTree } from "../renderers/JsonTree";
 import { useNow } from "../shared/useNow";
 import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
-import { useConnection } from "../shell/identity";
+import { useConnection, useIdentity } from "../shell/identity";
 import { Lines } from "../shell/Said";
+import { type Limits, useLimits } from "./ApprovalLimits";
+import { ApprovalCount, Approvers, Standing } from "./Approvers";
 import { type Answer, answer, grouped, type Option } from "./answering";
+import { hasApproved } from "./approving";
 import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
@@ -35,7 +38,8 @@ interface Props {
   args?: unknown;
   position: number;
   count: number;
-  mayAnswer: boolean;
+  /** Null while the service has not said so yet. */
+  mayAnswer: boolean | null;
   onMove: (by: number) => void;
 }
 
@@ -45,6 +49,9 @@ export function ConfirmationCard(props: Props) {
   const { t } = useTexts();
   const heading = useId();
   const connection = useConnection();
+  const { me, may } = useIdentity();
+  const policed = request.approval != null;
+  const approved = hasApproved(confirmation, me?.user_id);
   const [calm, setCalm] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
@@ -65,7 +72,12 @@ export function ConfirmationCard(props: Props) {
       setBusy(true);
       setError(null);
       try {
-        await answer(connection, request, chosen);
+        const { outcome } = await answer(connection, request, chosen);
+        // The approval counts, and further people must approve: it can still be declined.
+        if (outcome === "recorded") {
+          locked.current = false;
+          setBusy(false);
+        }
       } catch (failure) {
         setError(asApiError(failure));
         locked.current = false;
@@ -75,18 +87,25 @@ export function ConfirmationCard(props: Props) {
     [connection, request],
   );
 
-  const ready = calm && mayAnswer && !busy;
+  const ready = calm && mayAnswer === true && !busy;
   const choose = useCallback(
-    (option: Option) =>
+    (option: Option, limits: Limits = {}) => {
+      if (approved && option.kind === "allow") return;
       void send({
+        ...limits,
         optionId: option.option_id,
         ...(option.kind === "deny" ? { message: reason } : {}),
-      }),
-    [send, reason],
+      });
+    },
+    [send, reason, approved],
   );
   useKeys(ready && edited === null, request, choose);
 
-  const { once, lasting } = grouped(request.options);
+  const offered = request.options.filter(
+    ({ kind, requires_scope: scope }) =>
+      (kind === "deny" || !approved) && (scope == null || may(scope)),
+  );
+  const { once, lasting } = grouped(offered);
   return (
     <section className={css.card} aria-labelledby={heading} data-risk={request.risk.level}>
       <header className={css.head}>
@@ -95,6 +114,7 @@ export function ConfirmationCard(props: Props) {
           {t("confirm.title", { tool: visible(request.tool_name) })}
         </h2>
         <span className={css.risk}>{t(`risk.${request.risk.level}`)}</span>
+        {policed && <ApprovalCount confirmation={confirmation} />}
         <Countdown until={request.expires_at ?? null} />
         {count > 1 && (
           <span className={css.batch}>
@@ -128,6 +148,7 @@ export function ConfirmationCard(props: Props) {
         <Subject request={request} />
         <Reasons request={request} />
         <Targets request={request} />
+        {policed && <Approvers confirmation={confirmation} />}
       </div>
       {edited !== null && (
         <ArgumentEditor
@@ -139,8 +160,9 @@ export function ConfirmationCard(props: Props) {
         />
       )}
       {error !== null && <ErrorView error={error} compact />}
-      {!mayAnswer && <p className={css.hint}>{t("confirm.not_yours")}</p>}
-      {mayAnswer && edited === null && (
+      {policed && <Standing confirmation={confirmation} mayAnswer={mayAnswer} />}
+      {!policed && mayAnswer === false && <p className={css.hint}>{t("confirm.not_yours")}</p>}
+      {mayAnswer !== false && edited === null && (
         <footer className={css.foot}>
           <TextInput
             size="xs"
@@ -165,7 +187,7 @@ export function ConfirmationCard(props: Props) {
                 {optionLabel(option, t)}
               </Button>
             ))}
-            {request.editable && (
+            {request.editable && !approved && may("tools:call") && (
               <Button
                 size="sm"
                 variant="subtle"
@@ -352,7 +374,7 @@ function Reasons({ request }: { request: ConfirmationRequest }) {
 interface LastingProps {
   options: readonly Option[];
   ready: boolean;
-  onChoose: (option: Option) => void;
+  onChoose: (option: Option, limits: Limits) => void;
 }
 
 function Covered({ option }: { option: Option }) {
@@ -366,18 +388,20 @@ function Covered({ option }: { option: Option }) {
 /** Approvals that outlive this call stand apart, folded, with what they would cover. */
 function Lasting({ options, ready, onChoose }: LastingProps) {
   const { t, language } = useTexts();
+  const [limits, fields] = useLimits();
   return (
     <details className={css.lasting}>
       <summary>{t("confirm.lasting")}</summary>
+      {fields}
       <ul>
         {options.map((option) => (
           <li key={option.option_id}>
             <Button
               size="compact-sm"
               variant="default"
-              disabled={!ready}
+              disabled={!ready || limits === null}
               {...otherAnswer}
-              onClick={() => onChoose(option)}
+              onClick={() => limits !== null && onChoose(option, limits)}
             >
               {optionLabel(option, t)}
             </Button>

@@ -1,7 +1,7 @@
 /** What waits for the person, right above the place where they write. */
 import { useMemo, useState } from "react";
 import { keyOf } from "../events/attempts";
-import { useIdentity } from "../shell/identity";
+import { useMayAnswer } from "./approving";
 import { ConfirmationCard } from "./ConfirmationCard";
 import css from "./Dock.module.css";
 import { QuestionCard } from "./QuestionCard";
@@ -10,7 +10,6 @@ import { useSession } from "./useSession";
 export function Dock() {
   const confirmations = useSession((session) => session.confirmations);
   const questions = useSession((session) => session.questions);
-  const { may } = useIdentity();
   const pending = useMemo(
     () => [...confirmations.values()].filter((one) => one.outcome === "pending"),
     [confirmations],
@@ -23,6 +22,7 @@ export function Dock() {
   const found = pending.findIndex((one) => one.request.confirmation_id === chosen);
   const index = Math.max(0, found);
   const shown = pending[index];
+  const mayAnswer = useMayAnswer(shown?.request);
   const args = useSession((session) =>
     shown === undefined ? undefined : session.calls.get(keyOf(session, shown.request) ?? "")?.args,
   );
@@ -37,7 +37,7 @@ export function Dock() {
           args={args}
           position={index}
           count={pending.length}
-          mayAnswer={may("approve")}
+          mayAnswer={mayAnswer}
           onMove={(by) =>
             setChosen(
               pending[(index + by + pending.length) % pending.length]?.request.confirmation_id ??

@@ -6,12 +6,16 @@ export interface Answer {
   optionId: string;
   message?: string;
   editedArgs?: Record<string, unknown>;
+  /** Of a standing approval: shorter than offered. */
+  expiresInS?: number;
+  /** Of a standing approval: how many calls it covers. */
+  maxUses?: number;
 }
 
 export function answer(
   connection: Connection,
   request: ConfirmationRequest,
-  { optionId, message, editedArgs }: Answer,
+  { optionId, message, editedArgs, expiresInS, maxUses }: Answer,
 ): Promise<Record<string, unknown>> {
   return connection.command("tool_confirmation_response", {
     session_id: request.session_id,
@@ -20,6 +24,8 @@ export function answer(
     digest: request.digest,
     ...(message === undefined || message.trim() === "" ? {} : { message: message.trim() }),
     ...(editedArgs === undefined ? {} : { edited_args: editedArgs }),
+    ...(expiresInS === undefined ? {} : { expires_in_s: expiresInS }),
+    ...(maxUses === undefined ? {} : { max_uses: maxUses }),
   });
 }
 

@@ -1,11 +1,11 @@
 /** A request as the service has stored it, for the card that shows it. */
 import type { Schemas } from "../api/client";
 import type { ConfirmationRequest } from "../events/messages";
-import type { Confirmation } from "../events/model";
+import { type Confirmation, openConfirmation } from "../events/model";
 
 export function requestOf(stored: Schemas["ConfirmationView"]): Confirmation {
   // The stored fields lack the ids that the request was given.
-  const request = {
+  return openConfirmation({
     ...stored.request,
     confirmation_id: stored.confirmation_id,
     session_id: stored.session_id,
@@ -13,13 +13,5 @@ export function requestOf(stored: Schemas["ConfirmationView"]): Confirmation {
     agent_id: stored.agent_id ?? null,
     tool_call_id: stored.tool_call_id,
     expires_at: stored.expires_at ?? null,
-  } as unknown as ConfirmationRequest;
-  return {
-    request,
-    outcome: "pending",
-    optionId: null,
-    by: null,
-    message: null,
-    editedArgs: null,
-  };
+  } as unknown as ConfirmationRequest);
 }

@@ -11,6 +11,7 @@ export type DurableEvent =
   | Schemas["WsToolCallStarted"]
   | Schemas["WsToolCallCompleted"]
   | Schemas["WsToolConfirmationRequest"]
+  | Schemas["WsToolConfirmationVote"]
   | Schemas["WsToolConfirmationResolved"]
   | Schemas["WsQuestionAsked"]
   | Schemas["WsQuestionAnswered"]
@@ -46,6 +47,8 @@ export type ControlMessage =
 export type ServerMessage = ControlMessage | SessionEvent;
 export type Subscribed = Schemas["WsSubscribed"];
 export type ConfirmationRequest = Schemas["WsToolConfirmationRequest"];
+/** What an approval policy requires of the answer to a confirmation. */
+export type ApprovalTerms = Schemas["WsShownTerms"];
 export type QuestionAsked = Schemas["WsQuestionAsked"];
 export type CallStatus = Schemas["WsToolCallCompleted"]["status"];
 export type Route = NonNullable<Schemas["WsToolCallStarted"]["route"]>;

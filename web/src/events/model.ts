@@ -122,7 +122,23 @@ export interface Confirmation {
   by: string | null;
   message: string | null;
   editedArgs: unknown;
+  /** Who has approved, where several people must, in order. */
+  approvedBy: readonly string[];
+  /** For whom substitutes have answered, by the substitute. */
+  behalf: Readonly<Record<string, string>>;
 }
+
+/** A confirmation that waits for its answers. */
+export const openConfirmation = (request: ConfirmationRequest): Confirmation => ({
+  request,
+  outcome: "pending",
+  optionId: null,
+  by: null,
+  message: null,
+  editedArgs: null,
+  approvedBy: request.approval?.approved_by ?? [],
+  behalf: {},
+});
 
 export interface Question {
   asked: QuestionAsked;

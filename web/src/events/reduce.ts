@@ -13,7 +13,15 @@ import {
   type Subscribed,
   type Usage,
 } from "./messages";
-import type { Item, Note, Run, SessionState, Subagent } from "./model";
+import {
+  type Confirmation,
+  type Item,
+  type Note,
+  openConfirmation,
+  type Run,
+  type SessionState,
+  type Subagent,
+} from "./model";
 import { changeCall, type Work } from "./work";
 
 export function reduce(state: SessionState, events: readonly SessionEvent[]): SessionState {
@@ -102,6 +110,8 @@ function durable(work: Work, event: DurableEvent): void {
       return callCompleted(work, event);
     case "tool_confirmation_request":
       return confirmationAsked(work, event);
+    case "tool_confirmation_vote":
+      return confirmationVoted(work, event);
     case "tool_confirmation_resolved":
       return confirmationResolved(work, event);
     case "question_asked":
@@ -304,18 +314,29 @@ function callCompleted(work: Work, event: Of<"tool_call_completed">): void {
 }
 
 function confirmationAsked(work: Work, event: Of<"tool_confirmation_request">): void {
-  work.confirmations.set(event.confirmation_id, {
-    request: event,
-    outcome: "pending",
-    optionId: null,
-    by: null,
-    message: null,
-    editedArgs: null,
-  });
+  work.confirmations.set(event.confirmation_id, openConfirmation(event));
   changeCall(work, keyOf(work, event), (call) => ({
     status: "waiting",
     confirmationIds: [...call.confirmationIds, event.confirmation_id],
   }));
+}
+
+function confirmationVoted(work: Work, event: Of<"tool_confirmation_vote">): void {
+  const asked = work.confirmations.get(event.confirmation_id);
+  if (asked === undefined) return;
+  work.confirmations.set(event.confirmation_id, {
+    ...asked,
+    approvedBy: event.approved_by,
+    behalf: behalfAfter(asked, event.by, event.on_behalf_of),
+  });
+}
+
+function behalfAfter(
+  asked: Confirmation,
+  by: string | null | undefined,
+  whose: string | null | undefined,
+): Confirmation["behalf"] {
+  return by == null || whose == null ? asked.behalf : { ...asked.behalf, [by]: whose };
 }
 
 function confirmationResolved(work: Work, event: Of<"tool_confirmation_resolved">): void {
@@ -328,6 +349,8 @@ function confirmationResolved(work: Work, event: Of<"tool_confirmation_resolved"
       by: event.by ?? null,
       message: event.message ?? null,
       editedArgs: event.edited_args ?? null,
+      approvedBy: event.approved_by ?? asked.approvedBy,
+      behalf: behalfAfter(asked, event.by, event.on_behalf_of),
     });
   }
   changeCall(work, keyOf(work, event), (call) =>

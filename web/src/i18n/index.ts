@@ -1,10 +1,20 @@
 /** Texts in English and Chinese, side by side. One without Chinese is shown in English. */
 import { useSyncExternalStore } from "react";
-import { admin } from "./texts/admin";
+import type { admin } from "./texts/admin";
 import { chat } from "./texts/chat";
+import { common } from "./texts/common";
 import { shell } from "./texts/shell";
 
-export const TEXTS = { ...shell, ...chat, ...admin };
+type Texts = typeof shell & typeof chat & typeof common & typeof admin;
+
+/** Texts by their keys. Those of the admin pages come with the first such page. */
+export const TEXTS = { ...shell, ...chat, ...common } as Texts;
+
+/** Add texts that are loaded later. */
+export function addTexts(texts: Partial<Texts>): void {
+  Object.assign(TEXTS, texts);
+}
+
 export type TextKey = keyof typeof TEXTS;
 export type Language = "en" | "zh";
 export type Values = Readonly<Record<string, string | number>>;
@@ -56,10 +66,10 @@ export function translate(
   values: Values = {},
   into: Language = told.language,
 ): string {
-  return filled(TEXTS[key], values, into);
+  return fill(TEXTS[key], values, into);
 }
 
-function filled([english, chinese]: Pair, values: Values, into: Language): string {
+function fill([english, chinese]: Pair, values: Values, into: Language): string {
   const template = into === "zh" ? (chinese ?? english) : english;
   return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
     const value = values[name];
@@ -75,10 +85,10 @@ export function useTexts(): { t: Translate; language: Language } {
   return { t: (key, values) => translate(key, values, chosen), language: chosen };
 }
 
-/** As `useTexts`, for the texts of a part that is loaded when it is needed. */
-export function usePartTexts<Key extends string>(
+/** Texts of a page that loads them itself. */
+export function useTextsOf<Key extends string>(
   texts: Readonly<Record<Key, Pair>>,
 ): (key: Key, values?: Values) => string {
-  const { language: chosen } = useSyncExternalStore(subscribe, () => told);
-  return (key, values = {}) => filled(texts[key], values, chosen);
+  const { language: chosen } = useTexts();
+  return (key, values = {}) => fill(texts[key], values, chosen);
 }

@@ -6,7 +6,7 @@ import { Loaded, Section } from "../admin/parts/Page";
 import css from "../admin/parts/parts.module.css";
 import { Table } from "../admin/parts/Table";
 import { api, data, type Schemas } from "../api/client";
-import { usePartTexts, useTexts } from "../i18n";
+import { useTexts, useTextsOf } from "../i18n";
 import { approvals } from "../i18n/texts/approvals";
 import { Output } from "../renderers/Output";
 import { notifyDone, notifyError } from "../shell/notify";
@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<Account["channel"], string>> = {
 
 export function ChatAccounts() {
   const { t, language } = useTexts();
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const query = useQuery({ queryKey: KEY, queryFn: () => data(api.GET("/api/v1/me/chat-links")) });
   const code = useMutation({
     mutationFn: () => data(api.POST("/api/v1/me/chat-links/code")),
@@ -83,7 +83,7 @@ export function ChatAccounts() {
 }
 
 function Unlink({ account }: { account: Account }) {
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const queries = useQueryClient();
   const end = useMutation({
     mutationFn: () =>

@@ -6,7 +6,7 @@ import { Pill, When } from "../admin/parts/Bits";
 import { Loaded, Section } from "../admin/parts/Page";
 import css from "../admin/parts/parts.module.css";
 import { Table } from "../admin/parts/Table";
-import { usePartTexts, useTexts } from "../i18n";
+import { useTexts, useTextsOf } from "../i18n";
 import { approvals } from "../i18n/texts/approvals";
 import { visible } from "../shared/visible";
 import { notifyDone, notifyError } from "../shell/notify";
@@ -18,7 +18,7 @@ const OWN = "tollgate-push-device";
 
 export function PushDevices() {
   const { t } = useTexts();
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const query = useQuery({ queryKey: KEY, queryFn: push });
   return (
     <Section title={part("push.title")} lead={part("push.lead")}>
@@ -63,7 +63,7 @@ const own = (): string | null => localStorage.getItem(OWN);
 
 function ThisDevice({ found: { channelId, devices } }: { found: Push }) {
   const { language } = useTexts();
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const queries = useQueryClient();
   const [blocked, setBlocked] = useState(false);
   const mine = devices.find((device) => device.id === own());
@@ -120,7 +120,7 @@ function ThisDevice({ found: { channelId, devices } }: { found: Push }) {
 }
 
 function Revoke({ device }: { device: Device }) {
-  const part = usePartTexts(approvals);
+  const part = useTextsOf(approvals);
   const queries = useQueryClient();
   const end = useMutation({
     mutationFn: () => removeDevice(device.id),

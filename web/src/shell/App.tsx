@@ -98,13 +98,18 @@ function Pages() {
       </ErrorBoundary>
     );
   }
+  // Who only approves, or only administers, has no sessions.
+  const home = may("chat") || first === undefined ? "/chat" : `/admin/${first.path}`;
   return (
     <Shell>
       <ErrorBoundary>
         <Suspense fallback={loading}>
           <Sections>
-            <Route path="/" element={<Navigate to="/chat" replace />} />
-            <Route path="/chat" element={<ChatPage />} />
+            <Route path="/" element={<Navigate to={home} replace />} />
+            <Route
+              path="/chat"
+              element={home === "/chat" ? <ChatPage /> : <Navigate to={home} replace />}
+            />
             <Route path="/chat/:sessionId" element={<ChatPage />} />
             {first !== undefined && (
               <Route path="/admin" element={<Navigate to={`/admin/${first.path}`} replace />} />

@@ -75,7 +75,7 @@ export function Shell({ children }: { children: ReactNode }) {
         }}
       >
         <div className={css.top}>
-          <Link to="/chat" className={css.home} aria-label="Tollgate">
+          <Link to="/" className={css.home} aria-label="Tollgate">
             <Brand />
           </Link>
           <ActionIcon
@@ -89,7 +89,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </ActionIcon>
         </div>
         <Areas />
-        <div className={css.middle}>{inAdmin ? <AdminNav /> : <SessionList />}</div>
+        <div className={css.middle}>{inAdmin || !may("chat") ? <AdminNav /> : <SessionList />}</div>
         <UserMenu onAway={() => setOpen(false)} />
       </aside>
       <main className={css.main} id="content" tabIndex={-1}>
@@ -102,11 +102,11 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-/** Chat and admin pages; no choice where there is only the chat. */
+/** Chat and admin pages; no choice where there is only one of them. */
 function Areas() {
   const { t } = useTexts();
   const { may } = useIdentity();
-  if (!ADMIN_PAGES.some((page) => may(page.scope))) return null;
+  if (!may("chat") || !ADMIN_PAGES.some((page) => may(page.scope))) return null;
   return (
     <nav className={css.areas} aria-label={t("nav.main")}>
       <NavLink to="/chat" className={css.area ?? ""}>

@@ -1,4 +1,5 @@
 /** Notifications of the browser, and a sound, for who is looking elsewhere. Both are off at first. */
+import { waitsFor } from "../events/inbox";
 import type { InboxEntry, InboxMessage } from "../events/messages";
 import { translate } from "../i18n";
 import { visible } from "../shared/visible";
@@ -34,13 +35,24 @@ export function permission(): NotificationPermission | "missing" {
 /** Tells of what comes, and takes that back when it ends, wherever it was answered. */
 export class Alerts {
   private readonly shown = new Map<string, Notification>();
+  private known = new Set<string>();
 
-  take(message: InboxMessage, open: (entry: InboxEntry) => void): void {
-    if (message.type === "inbox") return;
-    const { entry } = message;
+  /** `userId`: an entry that this user has approved does not wait for them any more. */
+  take(message: InboxMessage, open: (entry: InboxEntry) => void, userId?: string): void {
+    if (message.type === "inbox") {
+      if (!message.recovered) this.known = new Set(message.entries?.map((entry) => entry.id));
+      return;
+    }
+    const { entry, state } = message;
+    const isNew = !this.known.has(entry.id);
+    const ended = state === "closed" || !waitsFor(entry, userId);
+    // That somebody else has approved calls nobody.
+    if (!ended && !isNew && state === "changed" && message.reason !== "reminder") return;
     this.shown.get(entry.id)?.close();
     this.shown.delete(entry.id);
-    if (message.state === "closed") return;
+    if (state === "closed") this.known.delete(entry.id);
+    else this.known.add(entry.id);
+    if (ended) return;
     if (isOn("sound")) beep();
     if (document.hidden && isOn("notification")) this.show(entry, open);
   }
@@ -48,6 +60,7 @@ export class Alerts {
   clear(): void {
     for (const notification of this.shown.values()) notification.close();
     this.shown.clear();
+    this.known.clear();
   }
 
   private show(entry: InboxEntry, open: (entry: InboxEntry) => void): void {

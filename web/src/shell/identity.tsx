@@ -24,7 +24,10 @@ interface Identity {
   signIn: (token: string) => Promise<void>;
   signOut: () => Promise<void>;
   ask: () => Promise<void>;
+  /** Whether the token has a scope; for `approve`, also one for a group of approvers. */
   may: (scope: string) => boolean;
+  /** Whether the token has exactly this scope. */
+  holds: (scope: string) => boolean;
 }
 
 const IdentityContext = createContext<Identity | null>(null);
@@ -72,7 +75,8 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
       state,
       error,
       ask,
-      may: (scope) => me?.scopes.includes(scope) ?? false,
+      may: (scope) => me?.scopes.some((one) => one === scope || isFor(one, scope)) ?? false,
+      holds: (scope) => me?.scopes.includes(scope) ?? false,
       signIn: async (token) => {
         accept(await data(api.POST("/api/v1/login", { body: { token } })));
       },
@@ -85,6 +89,8 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
   );
   return <IdentityContext.Provider value={value}>{children}</IdentityContext.Provider>;
 }
+
+const isFor = (held: string, scope: string) => scope === "approve" && held.startsWith(`${scope}:`);
 
 export function useIdentity(): Identity {
   const identity = useContext(IdentityContext);

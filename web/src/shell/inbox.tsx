@@ -1,45 +1,76 @@
 /** Signs on every page that something waits for the person, whichever session it belongs to. */
 import { useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
 import { useNavigate } from "react-router";
+import { api } from "../api/client";
 import { SESSIONS } from "../chat/sessions";
-import { inboxAfter } from "../events/inbox";
+import { inboxAfter, waitsFor } from "../events/inbox";
 import type { InboxEntry } from "../events/messages";
 import { Alerts } from "./alerts";
 import { useConnection, useIdentity } from "./identity";
 
 const NAME = "Tollgate";
-const InboxContext = createContext<readonly InboxEntry[]>([]);
 
-/** Confirmations and questions that the person may answer, oldest first. */
-export const useInbox = (): readonly InboxEntry[] => useContext(InboxContext);
+interface Pending {
+  /** What the person may answer, oldest first. */
+  all: readonly InboxEntry[];
+  /** Those of them that still wait for the person. */
+  waiting: readonly InboxEntry[];
+  /** The service has sent the list. */
+  known: boolean;
+}
+
+const NONE: Pending = { all: [], waiting: [], known: false };
+const InboxContext = createContext<Pending>(NONE);
+
+/** Confirmations and questions that wait for the person, oldest first. */
+export const useInbox = (): readonly InboxEntry[] => useContext(InboxContext).waiting;
+
+/** Whether the person may answer a request; null before the service has said so. */
+export function useMayDecide(id: string | undefined): boolean | null {
+  const { all, known } = useContext(InboxContext);
+  return known ? all.some((entry) => entry.id === id) : null;
+}
 
 export function InboxProvider({ children }: { children: ReactNode }) {
   const connection = useConnection();
-  const { may } = useIdentity();
+  const { me, may } = useIdentity();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [entries, setEntries] = useState<readonly InboxEntry[]>([]);
+  const [all, setAll] = useState<readonly InboxEntry[]>([]);
+  const [known, setKnown] = useState(false);
   const [alerts] = useState(() => new Alerts());
-  const decides = may("approve") || may("chat");
+  const chats = may("chat");
+  const decides = may("approve") || chats;
+  const userId = me?.user_id;
 
   useEffect(() => {
     if (!decides) return;
     const off = connection.watchInbox((message) => {
-      setEntries((before) => inboxAfter(before, message));
-      alerts.take(message, (entry) => navigate(`/chat/${entry.session_id}`));
+      setAll((before) => inboxAfter(before, message));
+      setKnown(true);
+      alerts.take(
+        message,
+        (entry) => void placeOf(entry, chats).then((place) => navigate(place)),
+        userId,
+      );
       void queries.invalidateQueries({ queryKey: ["admin", "confirmations"] });
       // The session may have begun elsewhere, or stand further down.
       void queries.invalidateQueries({ queryKey: SESSIONS });
     });
     return () => {
       off();
-      setEntries([]);
+      setAll([]);
+      setKnown(false);
       alerts.clear();
     };
-  }, [decides, connection, queries, navigate, alerts]);
+  }, [decides, chats, userId, connection, queries, navigate, alerts]);
 
-  const count = entries.length;
+  const pending = useMemo(
+    () => ({ all, known, waiting: all.filter((entry) => waitsFor(entry, userId)) }),
+    [all, known, userId],
+  );
+  const count = pending.waiting.length;
   useEffect(() => {
     document.title = count === 0 ? NAME : `(${count}) ${NAME}`;
     const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
@@ -48,5 +79,13 @@ export function InboxProvider({ children }: { children: ReactNode }) {
     icon.href = icon.href.replace(/[^/]+$/, name);
   }, [count]);
 
-  return <InboxContext.Provider value={entries}>{children}</InboxContext.Provider>;
+  return <InboxContext.Provider value={pending}>{children}</InboxContext.Provider>;
+}
+
+/** Where an entry is answered: in its session, or in the inbox if that is another user's. */
+async function placeOf(entry: InboxEntry, chats: boolean): Promise<string> {
+  const path = { session_id: entry.session_id };
+  const isOpen =
+    chats && (await api.GET("/api/v1/sessions/{session_id}", { params: { path } })).response.ok;
+  return isOpen ? `/chat/${entry.session_id}` : `/admin/inbox#${entry.id}`;
 }

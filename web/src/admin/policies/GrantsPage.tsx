@@ -93,7 +93,7 @@ export default function GrantsPage() {
                   </Pill>
                 ),
               },
-              { head: t("grants.hits"), end: true, cell: (grant) => grant.hits },
+              { head: t("grants.hits"), end: true, cell: (grant) => <Uses grant={grant} /> },
               { head: t("grants.by"), cell: (grant) => <Foreign>{grant.created_by}</Foreign> },
               { head: t("field.until"), cell: (grant) => <When at={grant.expires_at} /> },
               {
@@ -123,5 +123,20 @@ export default function GrantsPage() {
       </Loaded>
       <More query={grants} />
     </Page>
+  );
+}
+
+/** How often it was used, and how often it still can be. */
+function Uses({ grant }: { grant: Grant }) {
+  const { t } = useTexts();
+  const { hits, max_uses: most } = grant;
+  if (most == null) return hits;
+  return (
+    <>
+      {t("grants.hits.of", { hits, most })}
+      {grant.active && (
+        <span className={css.under}>{t("grants.left", { count: Math.max(0, most - hits) })}</span>
+      )}
+    </>
   );
 }

@@ -1,9 +1,10 @@
 /** Access tokens: who may come in, with which rights, until when. */
-import { Checkbox, NumberInput, TextInput } from "@mantine/core";
+import { Checkbox, NumberInput, TagsInput, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, data, type Schemas } from "../../api/client";
-import { useTexts } from "../../i18n";
+import { useTexts, useTextsOf } from "../../i18n";
+import { approvers } from "../../i18n/texts/admin/approvers";
 import Logins from "../../shell/Logins";
 import { AskFirst } from "../parts/AskFirst";
 import { Chips, Foreign, Pill, When } from "../parts/Bits";
@@ -11,16 +12,12 @@ import { MakeNew } from "../parts/MakeNew";
 import { Loaded, Page, Section } from "../parts/Page";
 import css from "../parts/parts.module.css";
 import { Table } from "../parts/Table";
+import { useGroups } from "./PolicyForm";
 
 type Scope = Schemas["NewToken"]["scopes"][number];
-const SCOPES: readonly Scope[] = [
-  "chat",
-  "tools:call",
-  "approve",
-  "audit:read",
-  "desktop",
-  "admin",
-];
+const SCOPES = ["chat", "tools:call", "approve", "audit:read", "desktop", "admin"] as const;
+/** A scope for one group of approvers. */
+const FOR_GROUP = "approve:";
 
 export default function TokensPage() {
   const { t } = useTexts();
@@ -108,6 +105,9 @@ function NewToken() {
   const { t } = useTexts();
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>(["chat", "tools:call"]);
+  const [groups, setGroups] = useState<string[]>([]);
+  const a = useTextsOf(approvers);
+  const known = useGroups();
   const [days, setDays] = useState<string | number>(90);
   return (
     <MakeNew
@@ -117,7 +117,11 @@ function NewToken() {
           api.POST("/api/v1/admin/tokens", {
             body: {
               name,
-              scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+              scopes: [
+                ...SCOPES.filter((scope) => scopes.includes(scope)),
+                // The published list of scopes has none of the groups.
+                ...groups.map((group) => (FOR_GROUP + group) as Scope),
+              ],
               ...(days === "" ? {} : { days: Number(days) }),
             },
           }),
@@ -144,6 +148,14 @@ function NewToken() {
           ))}
         </div>
       </Checkbox.Group>
+      <TagsInput
+        label={a("scopes.groups")}
+        description={a("scopes.groups.help")}
+        data={known}
+        value={groups}
+        onChange={setGroups}
+        acceptValueOnBlur
+      />
       <NumberInput
         label={t("tokens.days")}
         description={t("tokens.days.help")}

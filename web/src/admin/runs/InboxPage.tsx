@@ -1,14 +1,17 @@
 /** What waits for a person, of every session: confirmations, and tickets that agents opened. */
 import { Switch } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { Link, Route } from "react-router";
+import { Link, Route, useLocation } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
+import { ApprovalCount } from "../../chat/Approvers";
+import { hasApproved, namesOf, useMayAnswer } from "../../chat/approving";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
 import { requestOf } from "../../chat/storedRequest";
 import { useTexts } from "../../i18n";
 import { ChatAccounts } from "../../push/ChatAccounts";
 import { PushDevices } from "../../push/PushDevices";
 import { isObject, text } from "../../renderers/data";
+import { visible } from "../../shared/visible";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
 import { useIdentity } from "../../shell/identity";
 import { useInbox } from "../../shell/inbox";
@@ -19,6 +22,8 @@ import { usePages } from "../parts/pages";
 import css from "../parts/parts.module.css";
 import { Table } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
+import { Conversation } from "./Conversation";
+import { MySubstitutes } from "./Substitutes";
 import { Tickets } from "./Tickets";
 
 type View = Schemas["ConfirmationView"];
@@ -33,10 +38,13 @@ const TONES: Readonly<Record<View["state"], PillTone>> = {
 
 export default function InboxPage() {
   const { t } = useTexts();
-  const { may } = useIdentity();
+  const { may, holds } = useIdentity();
+  // Who answers for a group by a scope of its own has nothing to pass on.
+  const substitutes = holds("approve");
   const tabs = [
     { to: "/admin/inbox", label: t("inbox.waiting") },
     { to: "/admin/inbox/answered", label: t("inbox.answered") },
+    ...(substitutes ? [{ to: "/admin/inbox/substitutes", label: t("inbox.substitutes") }] : []),
     ...(may("admin") ? [{ to: "/admin/inbox/tickets", label: t("inbox.tickets") }] : []),
   ];
   return (
@@ -45,6 +53,7 @@ export default function InboxPage() {
       <Sections>
         <Route index element={<Waiting />} />
         <Route path="answered" element={<Answered />} />
+        {substitutes && <Route path="substitutes" element={<MySubstitutes />} />}
         {may("admin") && <Route path="tickets" element={<Tickets />} />}
       </Sections>
     </Page>
@@ -156,29 +165,38 @@ function AlertSwitches() {
 
 function Cards({ rows }: { rows: readonly View[] }) {
   const { t } = useTexts();
-  const { may } = useIdentity();
-  const [chosen, setChosen] = useState<string | null>(null);
-  // Oldest first: it has waited longest, and its place does not move when another comes.
-  const waiting = useMemo(() => [...rows].reverse(), [rows]);
+  const { me } = useIdentity();
+  const { hash } = useLocation();
+  const open = useOpenLink();
+  const [chosen, setChosen] = useState<string | null>(hash.slice(1) || null);
+  const waiting = useMemo(() => inOrder(rows, me?.user_id), [rows, me]);
   const index = Math.max(
     0,
     waiting.findIndex((row) => row.confirmation_id === chosen),
   );
   const shown = waiting[index];
-  if (shown === undefined) return null;
+  const confirmation = useMemo(() => shown && requestOf(shown), [shown]);
+  const mayAnswer = useMayAnswer(confirmation?.request);
+  if (shown === undefined || confirmation === undefined) return null;
   return (
     <>
       <ConfirmationCard
         key={shown.confirmation_id}
-        confirmation={requestOf(shown)}
+        confirmation={confirmation}
         position={index}
         count={waiting.length}
-        mayAnswer={may("approve")}
+        mayAnswer={mayAnswer}
         onMove={(by) => {
           const next = waiting[(index + by + waiting.length) % waiting.length];
           setChosen(next?.confirmation_id ?? null);
         }}
       />
+      {(confirmation.request.approval?.context_turns ?? 0) > 0 && (
+        <Conversation
+          key={`said-${shown.confirmation_id}`}
+          confirmationId={shown.confirmation_id}
+        />
+      )}
       <Table
         label={t("inbox.waiting")}
         rows={waiting}
@@ -197,14 +215,43 @@ function Cards({ rows }: { rows: readonly View[] }) {
               >
                 <span className="mono">{row.tool_name}</span>
                 <span className={`${css.under} foreign mono`}>{subjectOf(row)}</span>
+                <ApprovalCount confirmation={requestOf(row)} />
               </button>
             ),
           },
-          ...common(t),
+          ...common(t, open),
         ]}
       />
     </>
   );
+}
+
+/**
+ * Oldest first: it has waited longest, and its place does not move when another comes. Last come
+ * those that the person has approved, and that wait for others.
+ */
+function inOrder(rows: readonly View[], userId: string | undefined): View[] {
+  const oldest = [...rows].reverse();
+  const isDone = (row: View) => hasApproved(requestOf(row), userId);
+  return [...oldest.filter((row) => !isDone(row)), ...oldest.filter(isDone)];
+}
+
+/** A link to the session of a request, for who may read it. */
+function useOpenLink() {
+  const { t } = useTexts();
+  const { me, may } = useIdentity();
+  return (row: View) => {
+    const asked = isObject(row.request.requested_by) ? row.request.requested_by : {};
+    const owner = text(asked.user_id);
+    const isOpen = may("chat") && (may("admin") || owner === "" || owner === me?.user_id);
+    if (!isOpen)
+      return owner === "" ? "–" : <Foreign>{t("confirm.for_user", { user: owner })}</Foreign>;
+    return (
+      <Link className={css.link} to={`/chat/${row.session_id}`}>
+        {t("inbox.open")}
+      </Link>
+    );
+  };
 }
 
 /** What would run, in one line. */
@@ -216,26 +263,28 @@ export function subjectOf(row: View): string {
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
-function common(t: ReturnType<typeof useTexts>["t"]) {
+function common(t: ReturnType<typeof useTexts>["t"], open: ReturnType<typeof useOpenLink>) {
   return [
     {
       head: t("field.agent"),
       cell: (row: View) => (row.agent_id == null ? "–" : <Foreign>{row.agent_id}</Foreign>),
     },
-    {
-      head: t("field.session"),
-      cell: (row: View) => (
-        <Link className={css.link} to={`/chat/${row.session_id}`}>
-          {t("inbox.open")}
-        </Link>
-      ),
-    },
+    { head: t("field.session"), cell: open },
     { head: t("inbox.asked"), cell: (row: View) => <When at={row.created_at} /> },
   ];
 }
 
 function Answered() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
+  // Everybody whose approval was needed, or who declined.
+  const answeredBy = (row: View) => {
+    const { approvedBy } = requestOf(row);
+    if (row.state === "approved" && approvedBy.length > 0) {
+      return namesOf(approvedBy, language, "and");
+    }
+    return row.by == null ? "–" : visible(row.by);
+  };
+  const open = useOpenLink();
   const query = useConfirmations(null);
   return (
     <>
@@ -270,9 +319,9 @@ function Answered() {
               },
               {
                 head: t("inbox.by"),
-                cell: (row) => (row.by == null ? "–" : <Foreign>{row.by}</Foreign>),
+                cell: (row) => <span className="foreign">{answeredBy(row)}</span>,
               },
-              ...common(t),
+              ...common(t, open),
               { head: "ID", cell: (row) => <Id value={row.confirmation_id} /> },
             ]}
           />

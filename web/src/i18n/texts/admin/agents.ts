@@ -1,6 +1,5 @@
 /** Texts about agents and their profiles: [English, Chinese]. */
 export const agents = {
-  "admin.agents": ["Agents", "智能体"],
   "agents.lead": [
     "Profiles set an agent's model, tools and limits. Empty fields use the global settings.",
     "配置：模型、工具与限制。未填写的部分遵循全局设置。",

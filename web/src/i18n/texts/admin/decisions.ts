@@ -1,6 +1,5 @@
 /** Texts about confirmations, rules and grants: [English, Chinese]. */
 export const decisions = {
-  "admin.inbox": ["Inbox", "待办"],
   "inbox.lead": ["Requests waiting for your decision", "等待您处理的请求"],
   "inbox.waiting": ["Pending", "等待中"],
   "inbox.answered": ["Answered", "已处理"],
@@ -16,6 +15,7 @@ export const decisions = {
   ],
   "inbox.empty": ["No pending requests.", "没有等待处理的事项。"],
   "inbox.none_answered": ["No answered requests yet.", "还没有已处理的确认。"],
+  "inbox.substitutes": ["My substitutes", "我的代理人"],
   "inbox.what": ["Request", "请求"],
   "inbox.asked": ["Requested", "发起时间"],
   "inbox.open": ["Open", "打开"],
@@ -50,7 +50,6 @@ export const decisions = {
   "verdict.ask": ["Ask", "确认"],
   "verdict.deny": ["Deny", "拒绝"],
 
-  "admin.rules": ["Rules", "规则"],
   "rules.lead": [
     "Rules run before risk scoring; the strictest match wins.",
     "先于风险判定：匹配的规则中最严格者生效。",
@@ -147,7 +146,6 @@ export const decisions = {
   "fatigue.proposals": ["Suggested rules", "建议规则"],
   "fatigue.take": ["Create draft", "创建草稿"],
 
-  "admin.grants": ["Standing approvals", "长期批准"],
   "grants.lead": [
     "Approvals that also apply to later calls: who gave them, what they cover and how often they were used.",
     "对后续调用同样有效的批准：由谁给出、覆盖范围和使用次数。",
@@ -163,6 +161,8 @@ export const decisions = {
   "grants.revoked": ["Revoked", "已撤销"],
   "grants.ended": ["Expired", "已过期"],
   "grants.hits": ["Uses", "使用次数"],
+  "grants.hits.of": ["{hits} of {most}", "{hits} / {most}"],
+  "grants.left": ["{count} left", "剩余 {count} 次"],
   "grants.by": ["Approved by", "授予人"],
   "grants.revoke": ["Revoke", "撤销"],
   "grants.revoke.what": [

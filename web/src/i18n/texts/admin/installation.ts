@@ -1,6 +1,5 @@
 /** Texts about the installation, its settings and its health: [English, Chinese]. */
 export const installation = {
-  "admin.settings": ["Settings", "设置"],
   "settings.lead": [
     "Effective settings of this process and where each comes from. Changes apply after a restart, except those set in the profile of the agent default.",
     "当前进程的有效设置及其来源。启动时读取，更改在重启后生效；由智能体 default 的配置决定的除外。",
@@ -20,7 +19,6 @@ export const installation = {
   "settings.empty": ["none", "无"],
   "settings.at_once": ["Change without restart", "无需重启即可更改"],
 
-  "admin.doctor": ["Doctor", "诊断"],
   "doctor.lead": [
     "Checks what the service needs, with a fix for each problem.",
     "检查服务所需的一切，并给出每个问题的处理办法。",

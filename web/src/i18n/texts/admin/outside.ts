@@ -1,6 +1,5 @@
 /** Texts about what is connected, and about the service itself: [English, Chinese]. */
 export const outside = {
-  "admin.schedules": ["Schedules", "定时任务"],
   "schedules.lead": [
     "Runs that start at set times. Create them here or in a chat.",
     "按时间触发的运行，可在此处或对话中创建。",
@@ -44,7 +43,6 @@ export const outside = {
     "将连同历史一起删除，已开始的运行会继续。",
   ],
 
-  "admin.triggers": ["Triggers", "触发器"],
   "triggers.lead": [
     "Outbound requests that agents can send by name, and webhooks that start runs.",
     "智能体可按名称发送的外部请求，以及触发运行的 Webhook。",
@@ -107,7 +105,6 @@ export const outside = {
     "“{name}”将不再接收推送，已开始的运行会继续。",
   ],
 
-  "admin.channels": ["Channels", "渠道"],
   "channels.lead": [
     "Desktop apps in which agents can post messages, through an operator on that machine.",
     "智能体可通过操作端写入的桌面应用。",
@@ -168,7 +165,6 @@ export const outside = {
   "desktop.expired": ["Expired", "已过期"],
   "desktop.cancelled": ["Cancelled", "已取消"],
 
-  "admin.plugins": ["Plugins", "插件"],
   "plugins.lead": [
     "Tools and hooks from plugins, and those that could not be loaded.",
     "外部工具和钩子，以及未能加载的内容。",
@@ -203,7 +199,6 @@ export const outside = {
   "plugins.failures": ["Failed", "失败"],
   "plugins.slow": ["p99 latency", "第 99 百分位"],
 
-  "admin.usage": ["Usage", "用量"],
   "usage.lead": [
     "Tool calls, latency, confirmations and model costs.",
     "调用情况、耗时、人工确认频率与模型费用。",
@@ -256,7 +251,6 @@ export const outside = {
   "usage.advice": ["Suggestion", "建议"],
   "usage.propose": ["Consider a rule", "建议写成规则"],
 
-  "admin.tokens": ["Access tokens", "访问令牌"],
   "tokens.lead": [
     "Give each person and program its own token, with only the scopes it needs.",
     "每个程序和人员使用各自的令牌，仅授予必要的权限。",
@@ -276,7 +270,6 @@ export const outside = {
   "tokens.scope.audit:read": ["Read the audit log", "查看审计。"],
   "tokens.scope.desktop": ["Operate desktops", "操作桌面端。"],
   "tokens.scope.admin": ["Full access", "全部权限。"],
-  "tokens.used": ["Last used", "最近使用"],
   "tokens.days": ["Lifetime (days)", "有效天数"],
   "tokens.days.help": ["Leave empty for a token that never expires.", "留空则不过期。"],
   "tokens.revoke.what": [
@@ -284,7 +277,6 @@ export const outside = {
     "“{name}”将立即失效，其登录和运行一并结束。",
   ],
 
-  "admin.system": ["System", "系统"],
   "system.lead": ["Health of the service, sandbox and limits.", "服务状态、工具隔离与限制。"],
   "system.service": ["Service health", "服务"],
   "system.ok": ["Healthy", "正常"],
@@ -342,7 +334,6 @@ export const outside = {
   "system.from.stored": ["Created here", "此处创建"],
   "system.from.settings": ["Settings", "设置"],
 
-  "admin.queries": ["Database queries", "数据库查询"],
   "queries.lead": [
     "Queries that agents sent to databases, newest first, including refused ones and the reason.",
     "智能体向数据库发出的查询，最新在前；包括被拒绝的查询及原因。",

@@ -1,6 +1,5 @@
 /** Texts about data sources: [English, Chinese]. */
 export const sources = {
-  "admin.sources": ["Data sources", "数据源"],
   "sources.lead": [
     "Databases that agents can read, limited to the tables and agents you allow.",
     "智能体可读取的数据库：仅限所列表和所列智能体。",

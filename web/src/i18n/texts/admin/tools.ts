@@ -1,6 +1,5 @@
 /** Texts about tools: [English, Chinese]. */
 export const tools = {
-  "admin.tools": ["Tools", "工具"],
   "tools.lead": [
     "All tools that agents can call. Changes apply from the next call, also in running sessions.",
     "智能体可以调用的一切。开关从下一次调用起生效，对运行中的会话同样有效。",

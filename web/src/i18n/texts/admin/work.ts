@@ -1,6 +1,5 @@
 /** Texts about agents, their sessions and what they know: [English, Chinese]. */
 export const work = {
-  "admin.audit": ["Audit log", "审计"],
   "audit.lead": [
     "Every call, decision and change, newest first. The log is tamper-evident: each row includes the hash of the previous one.",
     "每次调用、决定和更改，最新在前。记录不可更改：每条都包含上一条的哈希。",
@@ -21,7 +20,6 @@ export const work = {
   "audit.outcome": ["Outcome", "结果"],
   "audit.hash": ["Hash", "哈希"],
 
-  "admin.sessions": ["Sessions", "会话"],
   "sessions.lead": [
     "All users' sessions and their runs. Open a session to inspect or stop its runs.",
     "所有人的会话及其运行。打开会话可查看或取消运行。",
@@ -66,7 +64,6 @@ export const work = {
   "trigger.schedule": ["Schedule", "定时"],
   "trigger.webhook": ["Webhook", "Webhook"],
 
-  "admin.delegations": ["Sub-agent tasks", "委派任务"],
   "delegations.lead": [
     "Tasks that agents delegated to sub-agents, by batch.",
     "智能体委派给子智能体的任务批次。",
@@ -93,7 +90,6 @@ export const work = {
     "所有任务将停止，已完成的部分保留。",
   ],
 
-  "admin.skills": ["Skills", "技能"],
   "skills.lead": [
     "Instructions and scripts that agents can use. A skill that changes on disk is disabled until you trust it again.",
     "智能体可遵循和运行的说明与程序。文件变更后须重新信任。",
@@ -120,8 +116,6 @@ export const work = {
   "skills.files": ["Files", "文件"],
   "skills.body": ["Instructions", "说明"],
 
-  "admin.memory": ["Memory", "记忆"],
-  "admin.forum": ["Forum", "论坛"],
   "forum.lead": [
     "Posts that agents leave for each other on their projects' boards. You can start threads and reply.",
     "智能体在项目论坛中给彼此的留言。你可以发起主题并回复。",
