@@ -6,6 +6,7 @@ import { browser, scene, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+const MOMENT = "2026-01-01T00:00:00Z";
 const SHOTS = process.env.TOLLGATE_SHOTS;
 
 /** A phone whose browser is signed in with a token that may only approve. */
@@ -31,7 +32,8 @@ async function onPhone(play, { locale = "en-GB", path = "/admin/inbox" } = {}) {
 
 /** The subscriptions of a service, and the parts of a browser that one without a screen lacks. */
 async function stub(context, page) {
-  const devices = [];
+  const former = { id: "nsb_0", channel_id: "nch_1", label: "Firefox on Android" };
+  const devices = [{ ...former, created_at: MOMENT, is_active: false }];
   page.subscribed = [];
   await context.route("**/api/v1/me/notification-*", async (route) => {
     const asked = route.request();
@@ -41,7 +43,7 @@ async function stub(context, page) {
     if (asked.method() !== "POST") return route.fulfill({ json });
     page.subscribed.push(asked.postDataJSON());
     const { label, channel_id } = asked.postDataJSON();
-    const made = { id: "nsb_1", channel_id, label, created_at: "2026-01-01T00:00:00Z" };
+    const made = { id: "nsb_1", channel_id, label, created_at: MOMENT, is_active: true };
     devices.push(made);
     await route.fulfill({ status: 201, json: made });
   });
@@ -166,6 +168,8 @@ test("a device is switched on where a person asks for it, and off again", LIMIT,
     assert.equal(channel_id, "nch_1");
     assert.equal(JSON.parse(address).endpoint, "https://push.example/1");
     assert.match(label, /^Chrome on /);
+    await page.getByText("Inactive", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Revoke Firefox on Android" }).waitFor();
     assert.deepEqual(await axeOf(page), []);
     await shot(page, "push-devices");
     await page.getByRole("button", { name: "Turn off on this device" }).click();

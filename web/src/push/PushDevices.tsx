@@ -36,13 +36,18 @@ export function PushDevices() {
                   {
                     head: part("push.device"),
                     wide: true,
-                    cell: (device) => <span className="foreign">{visible(device.label)}</span>,
+                    cell: (device) => (
+                      <>
+                        <span className="foreign">{visible(device.label)}</span>{" "}
+                        {!device.is_active && <Pill tone="quiet">{part("push.inactive")}</Pill>}
+                      </>
+                    ),
                   },
                   { head: part("push.added"), cell: (device) => <When at={device.created_at} /> },
                   {
                     head: t("field.actions"),
                     cell: (device) =>
-                      device.id === own() ? (
+                      isThis(device) ? (
                         <Pill tone="ok">{part("push.this")}</Pill>
                       ) : (
                         <Revoke device={device} />
@@ -60,13 +65,14 @@ export function PushDevices() {
 
 /** The id of this browser's subscription at the service. */
 const own = (): string | null => localStorage.getItem(OWN);
+const isThis = (device: Device): boolean => device.is_active && device.id === own();
 
 function ThisDevice({ found: { channelId, devices } }: { found: Push }) {
   const { language } = useTexts();
   const part = useTextsOf(approvals);
   const queries = useQueryClient();
   const [blocked, setBlocked] = useState(false);
-  const mine = devices.find((device) => device.id === own());
+  const mine = devices.find(isThis);
   const settled = () => queries.invalidateQueries({ queryKey: KEY });
 
   const start = useMutation({

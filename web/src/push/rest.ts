@@ -7,6 +7,8 @@ export interface Device {
   channel_id: string;
   label: string;
   created_at: string;
+  /** False once the token that it was made with has ended. */
+  is_active: boolean;
 }
 
 interface Channel {

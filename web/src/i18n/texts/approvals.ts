@@ -26,6 +26,7 @@ export const approvals = {
   "push.devices": ["Devices", "设备"],
   "push.device": ["Device", "设备"],
   "push.added": ["Added", "添加时间"],
+  "push.inactive": ["Inactive", "已失效"],
   "push.revoke": ["Revoke", "撤销"],
   "push.revoke.which": ["Revoke {device}", "撤销{device}"],
   "push.revoked": ["Device revoked", "已撤销设备"],
