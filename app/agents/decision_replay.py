@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from sqlmodel import col, func, select
@@ -21,6 +21,19 @@ from app.resolver.resolver import ResolvedToolset, Resolver
 from app.toolkit.tool import Tool
 
 MAX_QUESTIONS = 5_000
+
+
+class RecordedArguments(Protocol):
+    """Arguments and origin of a recorded call."""
+
+    @property
+    def arguments(self) -> str: ...
+    @property
+    def agent_id(self) -> str | None: ...
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def run_id(self) -> str | None: ...
 
 
 async def past_calls(
@@ -46,19 +59,21 @@ async def past_calls(
         if tool is None:
             continue
         project = workspace_of(projects, owner.project_id)
-        call = _past_call(tool, resolver.resolve(row.agent_id), project, row, owner)
-        if call is not None:
-            found.append(call)
+        resolved = resolver.resolve(row.agent_id)
+        facts = recorded_facts(tool, row, resolved, project, owner.user_id)
+        if facts is not None:
+            found.append(PastCall(row.operation_id, facts))
     return found, len(rows) - len(found)
 
 
-def _past_call(
+def recorded_facts(
     tool: Tool,
+    row: RecordedArguments,
     resolved: ResolvedToolset,
     project: Project | None,
-    row: ToolCallRow,
-    owner: SessionRow,
-) -> PastCall | None:
+    user_id: str,
+) -> CallFacts | None:
+    """Return a recorded call as the policy sees it; None if its arguments no longer fit."""
     try:
         raw = orjson.loads(row.arguments)
         validated = tool.validate(row.arguments.encode())
@@ -67,7 +82,7 @@ def _past_call(
     if not isinstance(raw, dict):
         return None
     setting = resolved.states.get(tool.name)
-    facts = CallFacts(
+    return CallFacts(
         tool,
         validated,
         raw,
@@ -76,11 +91,10 @@ def _past_call(
         agent_id=row.agent_id,
         session_id=row.session_id,
         run_id=row.run_id,
-        user_id=owner.user_id,
+        user_id=user_id,
         asks=tool.name in resolved.confirmation,
         asks_by=setting.asks_by if setting else None,
     )
-    return PastCall(row.operation_id, facts)
 
 
 def workspace_of(projects: Projects, project_id: str | None) -> Project | None:

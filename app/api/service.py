@@ -9,6 +9,7 @@ from app.agents.database_queries import DatabaseQueries
 from app.agents.delegation.service import DelegationService
 from app.agents.inbox import Inbox
 from app.agents.preview import ToolsetPreview
+from app.agents.rule_proposals.service import RuleProposals
 from app.agents.runs import RunService
 from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
@@ -81,6 +82,7 @@ class Service:
     runs: RunService
     delegation: DelegationService
     inbox: Inbox
+    proposals: RuleProposals
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator

@@ -19,6 +19,7 @@ from app.bootstrap.delegation import delegating, escalating
 from app.bootstrap.installation import open_installation
 from app.bootstrap.models import model_client
 from app.bootstrap.previews import decision_preview, toolset_preview
+from app.bootstrap.proposals import proposing
 from app.bootstrap.triggers import open_schedules, open_webhooks, scheduler_of
 from app.config.settings import Settings
 from app.core.background import background
@@ -64,6 +65,7 @@ async def open_service(
                     *(runtime, parts, sessions, runs, client, workers), tokens=tokens, left=left
                 ) as delegation,
                 escalating(runtime, parts, sessions, runs, delegation),
+                proposing(runtime, reading) as proposals,
             ):
                 await runs.resume(recovered, tokens)
                 scheduler = scheduler_of(runtime, schedules, sessions, runs, tokens)
@@ -76,6 +78,7 @@ async def open_service(
                         runs=runs,
                         delegation=delegation,
                         inbox=_inbox(runtime, sessions),
+                        proposals=proposals,
                         schedules=schedules,
                         webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,

@@ -38,6 +38,7 @@ from app.config.language_servers import LanguageServersSettings
 from app.config.memory import MemorySettings
 from app.config.model_options import ModelOptions
 from app.config.origins import Origin, SettingPath, origins_of
+from app.config.proposals import ProposalSettings
 from app.config.schedules import ScheduleSettings
 from app.config.screens import ScreenSettings
 from app.config.sections import (
@@ -241,6 +242,7 @@ class Settings(ModelOptions):
         description="Handling of a hook plugin that fails to load: deny every call, or only "
         "report it.",
     )
+    proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
     model_prices: Annotated[dict[str, ModelPrice], NoDecode] = Field(
         default_factory=dict,

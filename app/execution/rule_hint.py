@@ -1,0 +1,38 @@
+"""What the result of a refused call says about requesting a rule."""
+
+from __future__ import annotations
+
+from app.domain.rule_requests import REQUEST_RULE
+from app.execution.call import CallState, Refusal
+from app.policy.risk.model import Verdict
+from app.resolver.resolver import Resolver
+
+HINT = (
+    "To request a rule for exactly this call, which an administrator decides later, use "
+    '{tool} with call_id "{call_id}".'
+)
+_RISKS = frozenset({"low", "medium"})
+
+
+class RuleHint:
+    """Names the tool `request_rule` where a rule may help, and the agent has that tool."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    def of(self, call: CallState, refusal: Refusal) -> str:
+        """Return a sentence for the model; empty where no rule can allow the call."""
+        context = call.context
+        if not context.is_agents or context.subagent is not None or not _may_help(call, refusal):
+            return ""
+        if REQUEST_RULE not in self._resolver.resolve(context.agent_id).tool_names:
+            return ""
+        return HINT.format(tool=REQUEST_RULE, call_id=call.request.id)
+
+
+def _may_help(call: CallState, refusal: Refusal) -> bool:
+    decision = call.decision
+    if decision is None or decision.opaque or decision.floor or decision.risk not in _RISKS:
+        return False
+    by_rule = refusal.status == "denied" and decision.verdict is Verdict.DENY
+    return by_rule or refusal.code == "declined"

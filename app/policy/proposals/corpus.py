@@ -1,0 +1,79 @@
+"""The risk corpus: labelled commands that a proposed rule must not decide differently.
+
+The packaged file is made of the corpora that the tests of the risk analysis use
+(`scripts/write_corpus.py`). Each case names the programs that its commands run, so that only the
+cases which a rule may concern are decided again.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from app.policy.risk.assess import assess_command
+from app.policy.risk.model import ShellName, Verdict
+from app.policy.rules.programs import names_of
+from app.policy.rules.rule import Rule
+
+PACKAGED = Path(__file__).with_name("corpus.jsonl.gz")
+UNKNOWN = "?"
+"""Stands for a program that is known only when the command runs, and for unread code."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusCase:
+    """One labelled command.
+
+    Attributes:
+        programs: names of the programs of its commands; `UNKNOWN` where one is not known.
+    """
+
+    shell: ShellName
+    command: str
+    programs: frozenset[str]
+
+
+class Corpus:
+    """Cases by shell."""
+
+    def __init__(self, cases: Sequence[CorpusCase]) -> None:
+        self.cases = cases
+
+    def of_shell(self, shell: ShellName | None) -> Iterator[CorpusCase]:
+        return (case for case in self.cases if case.shell == shell)
+
+    def may_concern(self, case: CorpusCase, rule: Rule) -> bool:
+        """Return whether the rule may have an effect on the case; False is certain."""
+        loose = rule.verdict is not Verdict.ALLOW
+        if rule.programs is None or (loose and UNKNOWN in case.programs):
+            return True
+        return not rule.programs.isdisjoint(case.programs)
+
+
+@lru_cache(maxsize=1)
+def packaged() -> Corpus:
+    """Return the packaged corpus, about twenty thousand cases."""
+    lines = gzip.decompress(PACKAGED.read_bytes()).splitlines()
+    return Corpus(tuple(_case(orjson.loads(line)) for line in lines))
+
+
+def programs_of(command: str, shell: ShellName) -> frozenset[str]:
+    """Return the names that a rule may know the programs of a command by."""
+    report = assess_command(command, shell=shell)
+    windows = shell != "bash"
+    found = {UNKNOWN} if report.opaque else set[str]()
+    for segment in report.segments:
+        program = segment.argv[0] if segment.argv else None
+        found.update(names_of(program, windows=windows) if program else (UNKNOWN,))
+    return frozenset(found)
+
+
+def _case(fields: Any) -> CorpusCase:
+    shell, command, programs = fields
+    return CorpusCase(shell, command, frozenset(programs))
