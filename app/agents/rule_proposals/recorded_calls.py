@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.orm import defer
 from sqlmodel import col, select
@@ -26,13 +27,19 @@ _ENDINGS: Mapping[str, Ending] = {
     "cancelled": "unanswered",
 }
 _REFUSED = ("declined", "denied", "expired")
+
+
+def _attribute(name: str) -> Any:
+    return getattr(ConfirmationRow, name)
+
+
 _CALLS = (
     select(ToolCallRow, SessionRow)
     .join(SessionRow, col(SessionRow.id) == col(ToolCallRow.session_id))
     .order_by(col(ToolCallRow.started_at).desc(), col(ToolCallRow.operation_id).desc())
 )
 # Requests and kept calls are long, and not needed here.
-_ENDS = defer(col(ConfirmationRow.request)), defer(col(ConfirmationRow.call))
+_ENDS = defer(_attribute("request")), defer(_attribute("call"))
 
 
 @dataclass(frozen=True, slots=True)

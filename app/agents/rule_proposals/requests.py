@@ -5,9 +5,9 @@ from __future__ import annotations
 import orjson
 
 from app.agents.rule_proposals.rows import requests_of
-from app.agents.rule_proposals.service import ProofOutdated, ProposalSources, RuleProposals
+from app.agents.rule_proposals.service import ProposalSources, RuleProposals
 from app.core.clock import Clock
-from app.core.errors import InvalidInput, RateLimited, ToolFailed
+from app.core.errors import InvalidInput, ProofOutdated, RateLimited, ToolFailed
 from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.domain.rule_requests import RuleRequest, RuleRequestState

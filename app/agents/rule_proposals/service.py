@@ -24,7 +24,7 @@ from app.catalog.catalog import Catalog
 from app.catalog.registry import ToolRegistry
 from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary
-from app.core.errors import Conflict, StorageUnavailable
+from app.core.errors import Conflict, ProofOutdated, StorageUnavailable
 from app.core.ids import new_id
 from app.db.writer import Transaction
 from app.execution.projects import Projects
@@ -47,12 +47,6 @@ AGAIN_S = 60.0
 MAX_OPEN = 50
 _MOST_TRIES = 3
 _SYSTEM = "system"
-
-
-class ProofOutdated(Conflict):
-    """The proof of a proposal does not hold any more; `details["problems"]` says why."""
-
-    code = "proof_outdated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +337,7 @@ class RuleProposals:
         return done[0]
 
 
-class _AnsweredMeanwhile(Exception):  # noqa: N818 - never leaves this module
+class _AnsweredMeanwhile(Exception):
     """Somebody answered a request after the proof."""
 
 

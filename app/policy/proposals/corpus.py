@@ -22,6 +22,7 @@ from app.policy.rules.programs import names_of
 from app.policy.rules.rule import Rule
 
 PACKAGED = Path(__file__).with_name("corpus.jsonl.gz")
+_PLACE = "/place-of-the-corpus"
 UNKNOWN = "?"
 """Stands for a program that is known only when the command runs, and for unread code."""
 
@@ -44,6 +45,7 @@ class Corpus:
 
     def __init__(self, cases: Sequence[CorpusCase]) -> None:
         self.cases = cases
+        self._words: dict[CorpusCase, frozenset[str] | None] = {}
 
     def of_shell(self, shell: ShellName | None) -> Iterator[CorpusCase]:
         return (case for case in self.cases if case.shell == shell)
@@ -53,7 +55,22 @@ class Corpus:
         loose = rule.verdict is not Verdict.ALLOW
         if rule.programs is None or (loose and UNKNOWN in case.programs):
             return True
-        return not rule.programs.isdisjoint(case.programs)
+        if rule.programs.isdisjoint(case.programs):
+            return False
+        # An allow rule covers a command only if each of its words is there, certainly.
+        words = None if loose else self._words_of(case)
+        if words is None:
+            return True
+        return all(pattern.rest or any(map(pattern.covers, words)) for pattern in rule.argv[1:])
+
+    def _words_of(self, case: CorpusCase) -> frozenset[str] | None:
+        """Return all words of its commands; None if they depend on the working directory."""
+        if case not in self._words:
+            report = assess_command(case.command, shell=case.shell, cwd=_PLACE)
+            listed = [word for segment in report.segments for word in segment.argv if word]
+            moves = any(_PLACE in word for word in listed)
+            self._words[case] = None if moves else frozenset(listed)
+        return self._words[case]
 
 
 @lru_cache(maxsize=1)

@@ -105,7 +105,8 @@ def removals(rules: Iterable[KnownRule], now: float) -> list[Draft]:
     known = {rule.id: rule for rule in rules}
     found = []
     gone: set[str] = set()
-    for rule in known.values():
+    # The newest first, so that of equal rules the oldest stays.
+    for rule in reversed(known.values()):
         if not rule.is_removable:
             continue
         implied_by = _implying(rule, known, gone)
@@ -122,7 +123,7 @@ def removals(rules: Iterable[KnownRule], now: float) -> list[Draft]:
 
 
 def _implying(rule: KnownRule, known: Mapping[str, KnownRule], gone: set[str]) -> str | None:
-    """Return a rule that stays and includes this one; of two equal ones the first stays."""
+    """Return a rule that stays and includes this one."""
     for other in known.values():
         if other.id == rule.id or other.id in gone:
             continue
