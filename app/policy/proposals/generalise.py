@@ -10,7 +10,7 @@ import os.path
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import Any
 
 from app.policy.proposals.bodies import Draft, arguments_body, command_body, field_of, paths_of
@@ -18,6 +18,7 @@ from app.policy.proposals.history import History, RecordedCall
 from app.policy.proposals.shapes import ArgumentsShape, CommandShape, shapes_of
 from app.policy.proposals.word_types import narrowest
 from app.policy.rules.definition import TypedWord
+from app.policy.rules.typed_words import TypedPattern
 
 MIN_APPROVALS = 5
 MIN_DAYS = 2
@@ -92,7 +93,7 @@ def _of_commands(group: Sequence[CommandShape], now: float) -> Iterator[Draft]:
 
 def _settled(bucket: Sequence[CommandShape], mask: Sequence[int], now: float) -> Draft | None:
     """Return the rule that holds without any two approvals, from those that agree with it."""
-    kept = _newest(bucket)
+    kept = _sample(bucket)
     while _is_enough(shape.source for shape in kept):
         found = pattern_of(kept, mask)
         odd = _odd_ones(kept, mask, found)
@@ -100,7 +101,8 @@ def _settled(bucket: Sequence[CommandShape], mask: Sequence[int], now: float) ->
             values = ({shape.argv[at] for shape in kept} for at in mask)
             if found is None or any(len(each) < MIN_VALUES for each in values):
                 return None
-            return command_body(kept, found.words, found.paths, now)
+            agreeing = [shape for shape in _by_call(bucket) if _agrees(shape, found)]
+            return command_body(agreeing, found.words, found.paths, now)
         kept = [shape for shape in kept if shape not in odd]
     return None
 
@@ -120,17 +122,42 @@ def _odd_ones(
     return ()
 
 
-def _newest(bucket: Sequence[CommandShape]) -> list[CommandShape]:
-    """Return one shape per call, of at most `_MAX_DISTINCT` different ones."""
+def _by_call(bucket: Sequence[CommandShape]) -> list[CommandShape]:
+    """Return one shape per call."""
     calls: dict[str, CommandShape] = {}
-    distinct: set[Key] = set()
     for shape in bucket:
-        key = (shape.argv, shape.base)
-        if key not in distinct and len(distinct) >= _MAX_DISTINCT:
-            continue
-        distinct.add(key)
         calls.setdefault(shape.source.operation_id, shape)
     return list(calls.values())
+
+
+def _sample(bucket: Sequence[CommandShape]) -> list[CommandShape]:
+    """Return the shapes of at most `_MAX_DISTINCT` different commands, from all days in turn."""
+    days: defaultdict[str, list[CommandShape]] = defaultdict(list)
+    for shape in _by_call(bucket):
+        days[shape.source.day].append(shape)
+    chosen: list[CommandShape] = []
+    distinct: set[Key] = set()
+    for turn in zip_longest(*days.values()):
+        for shape in turn:
+            if shape is None:
+                continue
+            key = (shape.argv, shape.base)
+            if key in distinct or len(distinct) < _MAX_DISTINCT:
+                distinct.add(key)
+                chosen.append(shape)
+    return chosen
+
+
+def _agrees(shape: CommandShape, found: CommandPattern) -> bool:
+    """Return whether a command is one of the pattern."""
+    if shape.base != found.base and not shape.base.startswith(found.base.rstrip("/") + "/"):
+        return False
+    return all(
+        TypedPattern(word.type, word.begins, word.ends).matches(own)
+        if isinstance(word, TypedWord)
+        else word == own
+        for word, own in zip(found.words, shape.argv, strict=True)
+    )
 
 
 def pattern_of(shapes: Sequence[CommandShape], mask: Sequence[int]) -> CommandPattern | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.policy.evaluator import decide
@@ -11,7 +11,9 @@ from app.policy.facts import CallFacts
 from app.policy.proposals.bodies import Draft
 from app.policy.proposals.corpus import Corpus, CorpusCase
 from app.policy.proposals.history import History, RecordedCall
+from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
+from app.policy.rules.call_view import CallView
 from app.policy.rules.compile import read_definition
 from app.policy.rules.rule import Rule, build_rule
 from app.policy.rules.rule_set import RuleSet
@@ -21,6 +23,8 @@ PROPOSED = "proposed"
 MAX_LISTED = 50
 _ORDER = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 _REFUSED = frozenset({"declined", "denied"})
+# The only verdicts of the corpus that such a rule can change for the worse.
+_ASKED_OF = {"allow": Verdict.ASK, "deny": Verdict.ALLOW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Proof:
         questions: requests to people that would not have been sent.
         let_through: calls that would have run without a question, `let_through_total` in all.
         refused: calls that people declined or policy denied, and that would have run.
+        declined_elsewhere: calls of the same words that people declined for other agents or in
+            other projects.
         newly_denied, newly_denied_approved: calls that would have been denied, and those among
             them that a person approved.
         corpus_judged: cases of the risk corpus, all with the same verdict except `corpus_changed`.
@@ -63,6 +69,7 @@ class Proof:
     let_through: list[dict[str, Any]] = field(default_factory=list)
     refused_total: int = 0
     refused: list[dict[str, Any]] = field(default_factory=list)
+    declined_elsewhere: int = 0
     newly_asked: int = 0
     newly_denied: int = 0
     newly_denied_approved: int = 0
@@ -108,6 +115,8 @@ def prove(draft: Draft, given: ProofInputs) -> Proof:
         if decision.verdict is not was.verdict:
             proof.matched += 1
             _note(proof, draft, item, was.verdict, decision.verdict)
+    if draft.kind == "allow":
+        proof.declined_elsewhere = _declined_elsewhere(draft, history, change.rule)
     _over_corpus(proof, draft, given, change)
     proof.problems = list(_problems(draft, proof))
     return proof
@@ -146,14 +155,34 @@ def _note(proof: Proof, draft: Draft, item: RecordedCall, was: Verdict, would: V
         _list(proof.let_through, item)
     elif would is Verdict.ASK:
         proof.newly_asked += was is Verdict.ALLOW
-        if was is Verdict.DENY and item.ending in _REFUSED:
-            proof.refused_total += 1
-            _list(proof.refused, item)
     else:
         proof.newly_denied += 1
         # A call that ran without a question was fine with everybody, as one that was approved.
         proof.newly_denied_approved += item.ending in ("approved", "unasked")
         _list(proof.newly_denied_calls, item)
+
+
+def _declined_elsewhere(draft: Draft, history: History, rule: Rule) -> int:
+    """Count what people declined for others, in the words that the rule would allow."""
+    anywhere = replace(rule, scope="global", expires=None, paths=())
+    found = 0
+    for item in history.calls:
+        facts = item.call.facts
+        if item.ending != "declined" or item.operation_id == draft.asked_for:
+            continue
+        if not rule.concerns(facts.tool):
+            continue
+        report = None
+        if facts.tool.shell is not None:
+            report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
+        view = CallView(facts, report)
+        here = rule.in_force(facts, history.now) and _speaks(rule, view)
+        found += not here and _speaks(anywhere, view)
+    return found
+
+
+def _speaks(rule: Rule, view: CallView) -> bool:
+    return rule.allows(view) if view.report is None else bool(rule.covers(view))
 
 
 def _list(listed: list[dict[str, Any]], item: RecordedCall) -> None:
@@ -173,12 +202,14 @@ def _list(listed: list[dict[str, Any]], item: RecordedCall) -> None:
 def _over_corpus(proof: Proof, draft: Draft, given: ProofInputs, change: _Change) -> None:
     """Decide the corpus where the evidence ran: in its project, as its agent."""
     place = _place(draft)
+    # Without a rule that allows, nothing is let through that was not.
+    tightens = draft.kind == "remove" and change.rule.verdict is Verdict.ALLOW
     for tool in given.tools.values():
         if tool.shell is None or not change.rule.concerns(tool):
             continue
         for case in given.corpus.of_shell(tool.shell):
             proof.corpus_judged += 1
-            if given.corpus.may_concern(case, change.rule):
+            if not tightens and given.corpus.may_concern(case, change.rule):
                 _judge_case(proof, draft, given.history, change, case_facts(case, tool, *place))
 
 
@@ -186,7 +217,7 @@ def _judge_case(
     proof: Proof, draft: Draft, history: History, change: _Change, facts: CallFacts
 ) -> None:
     was = decide(facts, rules=history.rules, now=history.now).verdict
-    if draft.kind == "allow" and was is not Verdict.ASK:
+    if was is not _ASKED_OF.get(draft.kind, was):
         return
     would = decide(facts, rules=change.after, now=history.now).verdict
     if would is was or not _is_wrong(draft, was, would):
@@ -234,6 +265,11 @@ def _problems(draft: Draft, proof: Proof) -> Iterator[str]:
         yield (
             f"{proof.refused_total} calls that people declined or policy denied would have been "
             "let through"
+        )
+    if proof.declined_elsewhere:
+        yield (
+            f"{proof.declined_elsewhere} calls of the same words were declined for other agents "
+            "or in other projects"
         )
     if proof.corpus_changed_total:
         yield f"{proof.corpus_changed_total} cases of the risk corpus would get another verdict"

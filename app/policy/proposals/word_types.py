@@ -5,16 +5,17 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Callable, Collection
-from functools import partial
 
 from app.policy.rules.definition import TypedWord
 from app.policy.rules.typed_words import TypedPattern, WordType
 
 _FOLDER = re.compile(r"^.*/", re.DOTALL)
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,7})+$")
 _FILE = re.compile(r"/|\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _HOST = re.compile(r"^https?://[A-Za-z0-9.\-]+(?::[0-9]{1,5})?/")
 _BRANCH_PART = re.compile(r"^.*[/-]", re.DOTALL)
+_DIGITS = "0123456789"
 _NAMES_BRANCHES = frozenset({"git", "gh", "glab", "hub"})
 
 Guess = Callable[[Collection[str]], TypedWord | None]
@@ -42,17 +43,18 @@ def _holds(found: TypedWord, words: Collection[str]) -> bool:
     return all(map(pattern.matches, words))
 
 
-def _numbered(words: Collection[str], kind: WordType) -> TypedWord | None:
-    begins = _common(words).rstrip("0123456789" if kind == "number" else "0123456789.")
-    if kind == "version" and begins.endswith("v") and not begins[:-1].endswith(tuple(_LETTERS)):
-        begins = begins[:-1]
+def _number(words: Collection[str]) -> TypedWord | None:
+    begins = _common(words).rstrip(_DIGITS)
     tails = [word[len(begins) :][::-1] for word in words]
-    ends = _common(tails)[::-1].lstrip("0123456789" if kind == "number" else _OF_VERSION)
-    return _typed(kind, begins, ends)
+    return _typed("number", begins, _common(tails)[::-1].lstrip(_DIGITS))
 
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_OF_VERSION = "0123456789.+-" + _LETTERS
+def _version(words: Collection[str]) -> TypedWord | None:
+    begins = _common(words).rstrip(_DIGITS + ".")
+    if begins.endswith("v") and not begins[-2:-1].isalnum():
+        begins = begins[:-1]
+    suffixes = {found[0] if (found := _SUFFIXES.search(word)) else "" for word in words}
+    return _typed("version", begins, suffixes.pop() if len(suffixes) == 1 else "")
 
 
 def _path(words: Collection[str]) -> TypedWord | None:
@@ -77,8 +79,8 @@ def _branch(words: Collection[str]) -> TypedWord | None:
 
 
 _GUESSES: tuple[Guess, ...] = (
-    partial(_numbered, kind="number"),
-    partial(_numbered, kind="version"),
+    _number,
+    _version,
     _url,
     _path,
 )

@@ -16,7 +16,8 @@ _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.@+,\-]*"
 _REF = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
 MIDDLES: Mapping[WordType, str] = {
     "number": r"[0-9]{1,18}",
-    "version": r"v?[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}(?:[\-+.]?[A-Za-z][0-9A-Za-z.]{0,30})?",
+    "version": r"v?[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}"
+    r"(?:[\-+][0-9A-Za-z.]{1,30}|[.]?(?:a|b|c|rc|dev|post|alpha|beta)[.]?[0-9]{0,4})?",
     # No part begins with a dot: neither `..` nor hidden files and folders such as `.git`.
     "path": rf"{_NAME}(?:/{_NAME})*",
     "branch": rf"{_REF}(?:/{_REF})*",

@@ -41,6 +41,7 @@ _PROOF: dict[str, Any] = {
     "let_through": [_CALL],
     "refused_total": 0,
     "refused": [],
+    "declined_elsewhere": 0,
     "newly_asked": 0,
     "newly_denied": 0,
     "newly_denied_approved": 0,
@@ -125,8 +126,12 @@ class ProofView(BaseModel):
         description="Declined or denied calls that would have run; 0 in a proof that holds."
     )
     refused: list[ProvenCall]
-    newly_asked: int
-    newly_denied: int
+    declined_elsewhere: int = Field(
+        description="Calls of the same words that people declined for other agents or in other "
+        "projects; 0 in a proof that holds."
+    )
+    newly_asked: int = Field(description="Calls that would have required confirmation as well.")
+    newly_denied: int = Field(description="Calls that would have been denied.")
     newly_denied_approved: int = Field(
         description="Calls that ran or were approved and would be denied; 0 in a proof that holds."
     )
