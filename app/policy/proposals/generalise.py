@@ -10,6 +10,7 @@ import os.path
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, zip_longest
 from typing import Any
 
@@ -27,6 +28,9 @@ MIN_VALUES = 3
 
 MAX_VARYING = 2
 _MAX_DISTINCT = 40
+_MOST_CLUSTERS = 4
+_MOST = 2 / 3
+"""Share of the commands in one folder from which on the others are odd ones."""
 _MANY_WORDS = 12
 
 Word = str | TypedWord
@@ -87,13 +91,52 @@ def _of_commands(group: Sequence[CommandShape], now: float) -> Iterator[Draft]:
                 fixed = tuple(w for at, w in enumerate(shape.argv) if at not in mask)
                 buckets[fixed].append(shape)
             for bucket in buckets.values():
-                if (draft := _settled(bucket, mask, now)) is not None:
-                    yield draft
+                yield from _of_bucket(bucket, mask, now)
 
 
-def _settled(bucket: Sequence[CommandShape], mask: Sequence[int], now: float) -> Draft | None:
+def _of_bucket(bucket: Sequence[CommandShape], mask: Sequence[int], now: float) -> Iterator[Draft]:
+    """Yield the rule for most of the commands, then those for the rest."""
+    rest = _by_call(bucket)
+    for _ in range(_MOST_CLUSTERS):
+        if not _is_enough(shape.source for shape in rest):
+            return
+        cluster = _dominant(rest, mask)
+        if (draft := _settled(rest, cluster, mask, now)) is not None:
+            yield draft
+            explained = {item.operation_id for item in draft.evidence}
+        else:
+            explained = {shape.source.operation_id for shape in cluster}
+        rest = [shape for shape in rest if shape.source.operation_id not in explained]
+
+
+def _dominant(shapes: Sequence[CommandShape], mask: Sequence[int]) -> Sequence[CommandShape]:
+    """Return the commands without those few that go to other folders or other kinds of files."""
+    kept = shapes
+    for feature in (lambda shape: (shape.base,), *(partial(_place_of, at=at) for at in mask)):
+        depth = 0
+        while True:
+            counted = Counter(feature(shape)[: depth + 1] for shape in kept)
+            part, count = counted.most_common(1)[0]
+            if count < len(kept) * _MOST or len(part) <= depth:
+                break
+            kept = [shape for shape in kept if feature(shape)[: depth + 1] == part]
+            depth += 1
+    return kept
+
+
+def _place_of(shape: CommandShape, at: int) -> tuple[str, ...]:
+    """Return the folders of a word, one after another."""
+    return tuple(shape.argv[at].split("/")[:-1])
+
+
+def _settled(
+    bucket: Sequence[CommandShape],
+    cluster: Sequence[CommandShape],
+    mask: Sequence[int],
+    now: float,
+) -> Draft | None:
     """Return the rule that holds without any two approvals, from those that agree with it."""
-    kept = _sample(bucket)
+    kept = _sample(cluster)
     while _is_enough(shape.source for shape in kept):
         found = pattern_of(kept, mask)
         odd = _odd_ones(kept, mask, found)
@@ -101,7 +144,7 @@ def _settled(bucket: Sequence[CommandShape], mask: Sequence[int], now: float) ->
             values = ({shape.argv[at] for shape in kept} for at in mask)
             if found is None or any(len(each) < MIN_VALUES for each in values):
                 return None
-            agreeing = [shape for shape in _by_call(bucket) if _agrees(shape, found)]
+            agreeing = [shape for shape in bucket if _agrees(shape, found)]
             return command_body(agreeing, found.words, found.paths, now)
         kept = [shape for shape in kept if shape not in odd]
     return None
@@ -133,7 +176,7 @@ def _by_call(bucket: Sequence[CommandShape]) -> list[CommandShape]:
 def _sample(bucket: Sequence[CommandShape]) -> list[CommandShape]:
     """Return the shapes of at most `_MAX_DISTINCT` different commands, from all days in turn."""
     days: defaultdict[str, list[CommandShape]] = defaultdict(list)
-    for shape in _by_call(bucket):
+    for shape in bucket:
         days[shape.source.day].append(shape)
     chosen: list[CommandShape] = []
     distinct: set[Key] = set()
