@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Protocol
 
 import orjson
@@ -16,7 +17,7 @@ from app.execution.projects import DEFAULT_PROJECT, Projects
 from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall
-from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
+from app.policy.rules.fatigue import DEFAULT_AGENT, AskedBefore, Fatigue, figures
 from app.resolver.resolver import ResolvedToolset, Resolver
 from app.toolkit.tool import Tool
 
@@ -121,9 +122,10 @@ async def fatigue(database: Database, since: str) -> Fatigue:
         rows = (await session.exec(questions)).all()
         # Limited to the same period, even if more confirmations exist than are read.
         start = rows[-1].created_at if len(rows) == MAX_QUESTIONS else since
-        counting = select(func.count()).select_from(ToolCallRow)
-        calls = (await session.exec(counting.where(ToolCallRow.started_at >= start))).one()
-    return figures(map(_asked, rows), calls)
+        agent = func.coalesce(ToolCallRow.agent_id, DEFAULT_AGENT)
+        counting = select(agent, func.count()).group_by(agent)
+        calls = (await session.exec(counting.where(ToolCallRow.started_at >= start))).all()
+    return figures(map(_asked, rows), dict(calls))
 
 
 def _asked(row: ConfirmationRow) -> AskedBefore:
@@ -131,7 +133,22 @@ def _asked(row: ConfirmationRow) -> AskedBefore:
     rules = _object(request.get("risk")).get("rules")
     listed = rules if isinstance(rules, list) else []
     codes = tuple(str(rule["rule_id"]) for rule in listed if "rule_id" in _object(rule))
-    return AskedBefore(row.tool_name, codes, row.status, _single(_object(request.get("subject"))))
+    return AskedBefore(
+        row.tool_name,
+        codes,
+        row.status,
+        _single(_object(request.get("subject"))),
+        row.agent_id or DEFAULT_AGENT,
+        _seconds(row) if row.status in ("approved", "declined") else None,
+    )
+
+
+def _seconds(row: ConfirmationRow) -> float | None:
+    """Return how long a person took to answer."""
+    if row.answered_at is None:
+        return None
+    asked, answered = map(datetime.fromisoformat, (row.created_at, row.answered_at))
+    return max(0.0, (answered - asked).total_seconds())
 
 
 def _single(subject: dict[str, Any]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ async def proposing(runtime: Runtime, reading: DatabaseQueries) -> AsyncIterator
     settings = runtime.settings.proposals
     sources = ProposalSources(
         *(reading, runtime.registry, runtime.resolver, runtime.projects),
-        *(runtime.rules, runtime.rule_sets, settings.replayed_calls),
+        *(runtime.rules, runtime.rule_sets, runtime.metrics, settings.replayed_calls),
     )
     rows = ProposalRows(runtime.db, runtime.audit)
     proposals = RuleProposals(rows, runtime.clock, sources)

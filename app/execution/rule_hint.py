@@ -9,7 +9,7 @@ from app.resolver.resolver import Resolver
 
 HINT = (
     "To request a rule for exactly this call, which an administrator decides later, use "
-    '{tool} with call_id "{call_id}".'
+    '{tool} with tool_call_id "{call_id}".'
 )
 _RISKS = frozenset({"low", "medium"})
 

@@ -26,7 +26,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 
 async def requested(running: Running, session: Any, call_id: str, **more: Any) -> CallOutcome:
     """The outcome of `request_rule` as an agent's call."""
-    arguments = {"call_id": call_id, "reason": "These logs are rotated every hour", **more}
+    arguments = {"tool_call_id": call_id, "reason": "These logs are rotated every hour", **more}
     context = CallContext(log=session.log, user_id="ann", caller="agent")
     (outcome,) = await running.service.executor.run(
         [CallRequest("c1", REQUEST_RULE, arguments)], context
@@ -179,7 +179,7 @@ async def test_a_rule_that_denies_the_call_is_named(running: Running):
     )
     call = CallRequest("c7", "bash", {"command": "rm var/log/1.log"})
     (outcome,) = await running.service.executor.run([call], context)
-    assert 'use request_rule with call_id "c7"' in outcome.text
+    assert 'use request_rule with tool_call_id "c7"' in outcome.text
     assert "request_rule" not in (outcome.result.error or "")
 
     asked = await requested(running, session, "c7")

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -26,6 +27,7 @@ from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Conflict, ProofOutdated, StorageUnavailable
 from app.core.ids import new_id
+from app.core.metrics import Metrics
 from app.db.writer import Transaction
 from app.execution.projects import Projects
 from app.governance.rules import RuleStore
@@ -64,6 +66,7 @@ class ProposalSources:
     projects: Projects
     rules: RuleStore
     rule_sets: RuleSetCache
+    metrics: Metrics
     calls: int
 
 
@@ -137,9 +140,11 @@ class RuleProposals:
             held = await asyncio.to_thread(_proposed, evidence.given, known, now)
             waiting = [p for p in await self.all() if p.state == "open"]
             again = await asyncio.to_thread(_proven_again, waiting, held, evidence.given, now)
-            return await self._rows.db.transact(
+            done = await self._rows.db.transact(
                 lambda work: self._reconcile(work, held, again, evidence)
             )
+        await self._measure()
+        return done
 
     async def accept(self, proposal_id: str, *, actor: str) -> StoredProposal:
         """Prove a proposal once more, and apply it.
@@ -236,6 +241,22 @@ class RuleProposals:
         return Evidence(given, loaded, digest_of(loaded), position, newest)
 
     # -- internal ---------------------------------------------------------------------
+
+    async def _measure(self) -> None:
+        """Set the gauges of how often people were asked, and how they answered, in a day."""
+        from app.agents.decision_replay import fatigue
+
+        since = isoformat(self._clock.now() - timedelta(days=1))
+        found = await fatigue(self._sources.reading.database, since)
+        measured = {
+            "prompts_per_100_calls": found.prompts_per_100_calls,
+            "prompt_answer_median_seconds": found.times.median_s,
+            "prompt_answer_p90_seconds": found.times.p90_s,
+            "prompts_approved_fast_share": found.times.fast_share,
+        }
+        for name, value in measured.items():
+            if value is not None:
+                self._sources.metrics.gauges[name] = value
 
     async def _known(self, evidence: Evidence) -> list[KnownRule]:
         """Return the rules in force, with their last use."""

@@ -14,7 +14,7 @@ from app.tools.interaction.returns import REQUEST_RULE_RESULT
 
 
 class RequestRuleArgs(ToolArgs):
-    call_id: str = Field(
+    tool_call_id: str = Field(
         min_length=1, max_length=256, description="ID of the refused call, from its result."
     )
     reason: str = Field(
@@ -48,7 +48,7 @@ async def request_rule(args: RequestRuleArgs, ctx: ToolContext) -> ToolResult:
     Returns the proposal.
     """
     service = ctx.services.require(RULE_REQUESTS, RuleRequests)  # type: ignore[type-abstract]
-    state = await service.request(RuleRequest(args.call_id, args.reason, args.match), ctx)
+    state = await service.request(RuleRequest(args.tool_call_id, args.reason, args.match), ctx)
     data: dict[str, Any] = {
         "proposal_id": state.proposal_id,
         "state": state.state,

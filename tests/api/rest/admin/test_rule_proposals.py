@@ -129,3 +129,23 @@ async def test_a_proposal_that_does_not_exist(client: httpx2.AsyncClient):
     missing = await client.get("/admin/rule-proposals/rpr_none")
 
     assert (await problem(missing))["code"] == "not_found"
+
+
+async def test_the_budget_of_questions_is_shown_and_measured(
+    client: httpx2.AsyncClient, serving: Running
+):
+    session_id = await new_session(client)
+    calls = [Answered("ls", None)] * 16
+    calls += [Answered(f"rm {at}.log", seconds=1 if at < 2 else 20) for at in range(4)]
+    await record(serving, session_id, calls)
+
+    budget = (await client.get("/admin/rules/fatigue", params={"days": 365})).json()
+    await client.post("/admin/rule-proposals/recompute")
+    measured = (await client.get("/metrics")).text
+
+    assert (budget["prompts"], budget["prompts_per_100_calls"]) == (4, 20.0)
+    assert (budget["target"], budget["over_target"]) == (3.0, True)
+    assert budget["times"] == {"median_s": 1.0, "p90_s": 20.0, "fast_share": 0.5}
+    (agent,) = budget["agents"]
+    assert (agent["agent_id"], agent["over_target"]) == ("default", True)
+    assert "tollgate_prompts_per_100_calls" in measured
