@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.domain.rule_requests import REQUEST_RULE
 from app.execution.call import CallState, Refusal
+from app.policy.proposals.shapes import RISKS, is_proposable
 from app.policy.risk.model import Verdict
 from app.resolver.resolver import Resolver
 
@@ -11,7 +12,6 @@ HINT = (
     "To request a rule for exactly this call, which an administrator decides later, use "
     '{tool} with tool_call_id "{call_id}".'
 )
-_RISKS = frozenset({"low", "medium"})
 
 
 class RuleHint:
@@ -32,7 +32,9 @@ class RuleHint:
 
 def _may_help(call: CallState, refusal: Refusal) -> bool:
     decision = call.decision
-    if decision is None or decision.opaque or decision.floor or decision.risk not in _RISKS:
+    if decision is None:
         return False
+    if refusal.code == "declined":
+        return is_proposable(decision)
     by_rule = refusal.status == "denied" and decision.verdict is Verdict.DENY
-    return by_rule or refusal.code == "declined"
+    return by_rule and not decision.floor and not decision.opaque and decision.risk in RISKS

@@ -16,7 +16,7 @@ from app.policy.risk.model import Segment, Verdict
 from app.policy.rules.globs import GLOBBED
 from app.policy.rules.words import REST
 
-_RISKS = frozenset({"low", "medium"})
+RISKS = frozenset({"low", "medium"})
 _UNBOUND = frozenset({"working_dir", "timeout"})
 MAX_WORDS = 40
 
@@ -65,7 +65,7 @@ def is_proposable(decision: Decision) -> bool:
     """Return whether an allow rule may ever answer this: no floor, no unread code, no high risk."""
     return (
         decision.verdict is Verdict.ASK
-        and decision.risk in _RISKS
+        and decision.risk in RISKS
         and may_release(decision)
         and not decision.judged
         and (not decision.segments or may_last(decision))
