@@ -41,9 +41,7 @@ async def test_where_no_rule_is_possible_none_is_mentioned(house: Lab, command: 
     offer(house)
     floor = command.endswith("/")
 
-    outcome = (
-        await house.call("bash", command=command) if floor else await declined(house, command)
-    )
+    outcome = await house.call("bash", command=command) if floor else await declined(house, command)
 
     assert REQUEST_RULE not in outcome.text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, zip_longest
@@ -35,6 +35,7 @@ _MANY_WORDS = 12
 
 Word = str | TypedWord
 Key = tuple[Hashable, ...]
+Feature = Callable[[CommandShape], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def _of_bucket(bucket: Sequence[CommandShape], mask: Sequence[int], now: float) 
 def _dominant(shapes: Sequence[CommandShape], mask: Sequence[int]) -> Sequence[CommandShape]:
     """Return the commands without those few that go to other folders or other kinds of files."""
     kept = shapes
-    for feature in (lambda shape: (shape.base,), *(partial(_place_of, at=at) for at in mask)):
+    features: list[Feature] = [_base_of, *(partial(_place_of, at=at) for at in mask)]
+    for feature in features:
         depth = 0
         while True:
             counted = Counter(feature(shape)[: depth + 1] for shape in kept)
@@ -122,6 +124,10 @@ def _dominant(shapes: Sequence[CommandShape], mask: Sequence[int]) -> Sequence[C
             kept = [shape for shape in kept if feature(shape)[: depth + 1] == part]
             depth += 1
     return kept
+
+
+def _base_of(shape: CommandShape) -> tuple[str, ...]:
+    return (shape.base,)
 
 
 def _place_of(shape: CommandShape, at: int) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from app.policy.evaluator import decide
 from app.policy.proposals.bodies import Draft
 from app.policy.proposals.corpus import Corpus, CorpusCase, packaged, programs_of
 from app.policy.proposals.generalise import drafts
+from app.policy.proposals.history import Ending
 from app.policy.proposals.opposite import denials
 from app.policy.proposals.proof import Proof, ProofInputs, case_facts, proposed_rule, prove
 from app.policy.risk.assess import assess_command
@@ -41,7 +42,15 @@ WORDS = [
     "rm $(cat {0})",
     "bash -c 'rm tmp/{0}.log'",
 ]
-ENDINGS = ["approved", "approved", "approved", "declined", "denied", "unanswered", "unasked"]
+ENDINGS: list[Ending] = [
+    "approved",
+    "approved",
+    "approved",
+    "declined",
+    "denied",
+    "unanswered",
+    "unasked",
+]
 
 
 class Unindexed(ToolRules):

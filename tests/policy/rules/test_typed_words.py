@@ -155,7 +155,7 @@ def test_a_rule_with_typed_words_has_working_examples() -> None:
 
     rule = compile_rule("r", read_definition(body))
 
-    assert rule.programs == {"rm"}
+    assert rule.programs == frozenset({"rm"})
     assert rule.needed == ()
 
 
