@@ -16,7 +16,7 @@ from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
 from app.execution.confirmation.options import APPROVE_ONCE
 from app.execution.context import Project
 from app.execution.projects import Projects
-from app.policy.proposals.history import Ending, RecordedCall
+from app.policy.proposals.history import AnsweredCall, Ending
 from app.policy.rules.dry_run import PastCall
 from app.resolver.resolver import ResolvedToolset, Resolver
 
@@ -43,7 +43,7 @@ _ENDS = defer(_attribute("request")), defer(_attribute("call"))
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RecordedAnswer:
     """How one confirmation ended."""
 
     id: str
@@ -55,7 +55,7 @@ class Answer:
     is_edited: bool
 
     @classmethod
-    def of(cls, row: ConfirmationRow) -> Answer:
+    def of(cls, row: ConfirmationRow) -> RecordedAnswer:
         return cls(
             *(row.id, row.operation_id, row.status, row.option_id),
             *(row.answered_by, row.answered_at, row.edited_args is not None),
@@ -63,7 +63,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRow:
     """Row of a call with its session and its newest confirmation."""
 
     operation_id: str
@@ -76,10 +76,10 @@ class CallRecord:
     session_id: str
     project_id: str | None
     user_id: str
-    answer: Answer | None
+    answer: RecordedAnswer | None
 
     @classmethod
-    def of(cls, call: ToolCallRow, owner: SessionRow, answer: Answer | None) -> CallRecord:
+    def of(cls, call: ToolCallRow, owner: SessionRow, answer: RecordedAnswer | None) -> CallRow:
         return cls(
             *(call.operation_id, call.tool_name, call.arguments, call.status, call.started_at),
             *(call.agent_id, call.run_id, call.session_id, owner.project_id, owner.user_id),
@@ -96,7 +96,7 @@ class Records:
         position: newest call and answer.
     """
 
-    calls: tuple[CallRecord, ...]
+    calls: tuple[CallRow, ...]
     catalog: Catalog
     resolved: Mapping[str | None, ResolvedToolset]
     projects: Mapping[str | None, Project | None]
@@ -114,9 +114,9 @@ async def read_records(
         oldest = rows[-1][0].started_at if rows else ""
         asked = select(ConfirmationRow).where(ConfirmationRow.created_at >= oldest)
         asked = asked.order_by(col(ConfirmationRow.created_at)).options(*_ENDS)
-        found = [Answer.of(row) for row in (await session.exec(asked)).all()]
+        found = [RecordedAnswer.of(row) for row in (await session.exec(asked)).all()]
     answers = {answer.operation_id: answer for answer in found}
-    calls = [CallRecord.of(call, owner, answers.get(call.operation_id)) for call, owner in rows]
+    calls = [CallRow.of(call, owner, answers.get(call.operation_id)) for call, owner in rows]
     return _records(calls, catalog, resolver, projects)
 
 
@@ -142,12 +142,12 @@ async def read_refused(
         asked = select(ConfirmationRow).where(ConfirmationRow.operation_id == row[0].operation_id)
         newest = asked.order_by(col(ConfirmationRow.created_at).desc()).options(*_ENDS).limit(1)
         answer = (await session.exec(newest)).first()
-    call = CallRecord.of(row[0], row[1], Answer.of(answer) if answer else None)
+    call = CallRow.of(row[0], row[1], RecordedAnswer.of(answer) if answer else None)
     return _records([call], catalog, resolver, projects)
 
 
 def _records(
-    calls: Sequence[CallRecord], catalog: Catalog, resolver: Resolver, projects: Projects
+    calls: Sequence[CallRow], catalog: Catalog, resolver: Resolver, projects: Projects
 ) -> Records:
     answers = [call.answer for call in calls if call.answer is not None]
     answered = [(a.answered_at, a.id) for a in answers if a.answered_at is not None]
@@ -161,13 +161,13 @@ def _records(
     )
 
 
-def recorded(records: Records) -> tuple[list[RecordedCall], int]:
+def recorded(records: Records) -> tuple[list[AnsweredCall], int]:
     """Return the calls, and how many have a tool or arguments that no longer fit."""
     found = [call for record in records.calls if (call := _recorded(record, records)) is not None]
     return found, len(records.calls) - len(found)
 
 
-def _recorded(record: CallRecord, records: Records) -> RecordedCall | None:
+def _recorded(record: CallRow, records: Records) -> AnsweredCall | None:
     tool = records.catalog.tools.get(record.tool_name)
     if tool is None:
         return None
@@ -177,7 +177,7 @@ def _recorded(record: CallRecord, records: Records) -> RecordedCall | None:
         return None
     answer = record.answer
     ending = ending_of(record.status, answer)
-    return RecordedCall(
+    return AnsweredCall(
         PastCall(record.operation_id, facts),
         ending,
         (answer.answered_at if answer else None) or record.started_at,
@@ -191,7 +191,7 @@ def _recorded(record: CallRecord, records: Records) -> RecordedCall | None:
     )
 
 
-def ending_of(status: str, answer: Answer | None) -> Ending:
+def ending_of(status: str, answer: RecordedAnswer | None) -> Ending:
     """Return what became of a call, from its status and its newest confirmation."""
     if status == "declined":
         return "declined"

@@ -13,7 +13,7 @@ from app.db.writer import DatabaseWriter
 from app.domain.rule_requests import RuleRequest, RuleRequestState
 from app.policy.proposals.bodies import Draft, described
 from app.policy.proposals.exact import NoSuchRule, exact_draft
-from app.policy.proposals.history import RecordedCall
+from app.policy.proposals.history import AnsweredCall
 from app.policy.rules.compile import read_definition
 from app.policy.rules.review import includes
 from app.toolkit.context import ToolContext
@@ -77,7 +77,7 @@ class AgentRuleRequests:
             is_duplicate=proposal.id in known,
         )
 
-    async def _refused_call(self, call_id: str, ctx: ToolContext) -> RecordedCall:
+    async def _refused_call(self, call_id: str, ctx: ToolContext) -> AnsweredCall:
         """Return the newest refused call of the session with the ID.
 
         Raises:

@@ -13,7 +13,7 @@ import orjson
 
 from app.core.clock import stamp
 from app.core.errors import InvalidInput
-from app.policy.proposals.history import RecordedCall
+from app.policy.proposals.history import AnsweredCall
 from app.policy.proposals.shapes import ArgumentsShape, CommandShape
 from app.policy.proposals.word_types import narrowest
 from app.policy.risk.model import Segment
@@ -46,7 +46,7 @@ class Draft:
 
     kind: Kind
     body: dict[str, Any]
-    evidence: tuple[RecordedCall, ...]
+    evidence: tuple[AnsweredCall, ...]
     why: str
     rule_id: str | None = None
     asked_for: str | None = None
@@ -161,7 +161,7 @@ def literal(word: str) -> str:
 
 
 def _draft(
-    sources: tuple[RecordedCall, ...],
+    sources: tuple[AnsweredCall, ...],
     match: dict[str, Any],
     positive: Sequence[dict[str, Any]],
     negative: Sequence[dict[str, Any]],
@@ -250,7 +250,7 @@ def _near_misses(shape: CommandShape, options: Mapping[str, Any]) -> list[dict[s
     return [*here, {name: command, "working_dir": "/elsewhere", **options}]
 
 
-def _approvals(sources: Sequence[RecordedCall]) -> str:
+def _approvals(sources: Sequence[AnsweredCall]) -> str:
     people = Counter(source.answered_by or "unknown" for source in sources)
     days = len({source.day for source in sources})
     by = ", ".join(f"{person} ({count})" for person, count in sorted(people.items()))

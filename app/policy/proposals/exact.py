@@ -9,7 +9,7 @@ from app.policy.decision import Decision
 from app.policy.evaluator import decide
 from app.policy.grants import plain_list
 from app.policy.proposals.bodies import Draft, arguments_body, command_body, paths_of
-from app.policy.proposals.history import RecordedCall
+from app.policy.proposals.history import AnsweredCall
 from app.policy.proposals.shapes import (
     ArgumentsShape,
     CommandShape,
@@ -27,7 +27,7 @@ class NoSuchRule(InvalidInput):
     code = "rule_not_possible"
 
 
-def exact_draft(item: RecordedCall, now: float) -> Draft:
+def exact_draft(item: AnsweredCall, now: float) -> Draft:
     """Return the allow rule for exactly this call.
 
     Raises:
@@ -64,7 +64,7 @@ def exact_draft(item: RecordedCall, now: float) -> Draft:
     )
 
 
-def _of_command(item: RecordedCall, decision: Decision, now: float) -> Draft | None:
+def _of_command(item: AnsweredCall, decision: Decision, now: float) -> Draft | None:
     facts = item.call.facts
     if facts.tool.shell != "bash":
         return None

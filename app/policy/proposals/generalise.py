@@ -15,7 +15,7 @@ from itertools import combinations, zip_longest
 from typing import Any
 
 from app.policy.proposals.bodies import Draft, arguments_body, command_body, field_of, paths_of
-from app.policy.proposals.history import History, RecordedCall
+from app.policy.proposals.history import AnsweredCall, History
 from app.policy.proposals.shapes import ArgumentsShape, CommandShape, shapes_of
 from app.policy.proposals.word_types import narrowest
 from app.policy.rules.definition import TypedWord
@@ -276,7 +276,7 @@ def _odd_values(values: Sequence[Any], found: dict[str, Any] | None) -> Sequence
     return ()
 
 
-def _is_enough(sources: Iterable[RecordedCall]) -> bool:
+def _is_enough(sources: Iterable[AnsweredCall]) -> bool:
     """Return whether there are enough different calls, answered on enough days."""
     answered = {source.operation_id: source.day for source in sources}
     return len(answered) >= MIN_APPROVALS and len(set(answered.values())) >= MIN_DAYS

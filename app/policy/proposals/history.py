@@ -17,7 +17,7 @@ DEFAULT_AGENT = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedCall:
+class AnsweredCall:
     """One call of the history.
 
     Attributes:
@@ -72,14 +72,14 @@ class History:
 
     def __init__(
         self,
-        calls: Iterable[RecordedCall],
+        calls: Iterable[AnsweredCall],
         rules: RuleSet,
         now: float,
         *,
         position: str = "",
         not_judged: int = 0,
     ) -> None:
-        self.calls: Sequence[RecordedCall] = tuple(calls)
+        self.calls: Sequence[AnsweredCall] = tuple(calls)
         self.rules = rules
         self.now = now
         self.position = position

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.core.errors import InvalidInput
 from app.policy.proposals.bodies import MAX_EXAMPLES, Draft, checked_deny, literal
-from app.policy.proposals.history import History, RecordedCall
+from app.policy.proposals.history import AnsweredCall, History
 from app.policy.proposals.shapes import literal_words
 from app.policy.risk.assess import assess_command
 from app.policy.rules.compile import read_definition
@@ -38,7 +38,7 @@ class KnownRule:
 
 def denials(history: History) -> list[Draft]:
     """Return deny rules for exactly the commands that people declined and never approved."""
-    declined: defaultdict[tuple[str, tuple[str, ...]], list[RecordedCall]] = defaultdict(list)
+    declined: defaultdict[tuple[str, tuple[str, ...]], list[AnsweredCall]] = defaultdict(list)
     approved: set[tuple[str, tuple[str, ...]]] = set()
     for item in history.calls:
         if item.ending not in ("approved", "declined") or not item.is_replayable:
@@ -59,7 +59,7 @@ def denials(history: History) -> list[Draft]:
     return sorted(found, key=lambda draft: (-len(draft.evidence), draft.key))
 
 
-def _commands(item: RecordedCall) -> Iterator[tuple[str, ...]]:
+def _commands(item: AnsweredCall) -> Iterator[tuple[str, ...]]:
     """Yield the commands that a call asked about, as plain words."""
     facts = item.call.facts
     if facts.tool.shell != "bash":
@@ -74,7 +74,7 @@ def _commands(item: RecordedCall) -> Iterator[tuple[str, ...]]:
             yield words
 
 
-def _denial(words: tuple[str, ...], items: Sequence[RecordedCall]) -> Draft | None:
+def _denial(words: tuple[str, ...], items: Sequence[AnsweredCall]) -> Draft | None:
     people = Counter(item.answered_by or "unknown" for item in items)
     by = ", ".join(f"{person} ({count})" for person, count in sorted(people.items()))
     why = f"Declined {len(items)} times by {by} and never approved."

@@ -10,7 +10,7 @@ from app.policy.evaluator import decide
 from app.policy.facts import CallFacts
 from app.policy.proposals.bodies import Draft
 from app.policy.proposals.corpus import Corpus, CorpusCase
-from app.policy.proposals.history import History, RecordedCall
+from app.policy.proposals.history import AnsweredCall, History
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from app.policy.rules.call_view import CallView
@@ -145,7 +145,7 @@ def proposed_rule(draft: Draft) -> Rule:
     return build_rule(PROPOSED, read_definition(draft.body))
 
 
-def _note(proof: Proof, draft: Draft, item: RecordedCall, was: Verdict, would: Verdict) -> None:
+def _note(proof: Proof, draft: Draft, item: AnsweredCall, was: Verdict, would: Verdict) -> None:
     if would is Verdict.ALLOW:
         if item.ending in _REFUSED and item.operation_id != draft.asked_for:
             proof.refused_total += 1
@@ -185,7 +185,7 @@ def _speaks(rule: Rule, view: CallView) -> bool:
     return rule.allows(view) if view.report is None else bool(rule.covers(view))
 
 
-def _list(listed: list[dict[str, Any]], item: RecordedCall) -> None:
+def _list(listed: list[dict[str, Any]], item: AnsweredCall) -> None:
     if len(listed) < MAX_LISTED:
         listed.append(
             {

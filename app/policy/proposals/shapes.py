@@ -11,7 +11,7 @@ import orjson
 
 from app.policy.decision import Decision
 from app.policy.grants import may_last, may_release, plain_list
-from app.policy.proposals.history import RecordedCall
+from app.policy.proposals.history import AnsweredCall
 from app.policy.risk.model import Segment, Verdict
 from app.policy.rules.globs import GLOBBED
 from app.policy.rules.words import REST
@@ -31,7 +31,7 @@ class CommandShape:
         options: further arguments of the shell tool, such as `background`, as canonical JSON.
     """
 
-    source: RecordedCall
+    source: AnsweredCall
     argv: tuple[str, ...]
     base: str
     root: str
@@ -48,7 +48,7 @@ class CommandShape:
 class ArgumentsShape:
     """Arguments of a tool other than a shell, in a call that a person answered."""
 
-    source: RecordedCall
+    source: AnsweredCall
     values: Mapping[str, Any]
 
     @property
@@ -58,7 +58,7 @@ class ArgumentsShape:
         return facts.tool.name, self.source.agent, self.source.project_id or "", facts.cwd
 
 
-Shape = CommandShape | ArgumentsShape
+CallShape = CommandShape | ArgumentsShape
 
 
 def is_proposable(decision: Decision) -> bool:
@@ -72,7 +72,7 @@ def is_proposable(decision: Decision) -> bool:
     )
 
 
-def shapes_of(item: RecordedCall, decision: Decision) -> tuple[Shape, ...]:
+def shapes_of(item: AnsweredCall, decision: Decision) -> tuple[CallShape, ...]:
     """Return the shapes that an allow rule would have to cover; none if no rule can.
 
     A rule answers neither the operator, nor the agent's profile, nor another rule.
@@ -90,7 +90,7 @@ def shapes_of(item: RecordedCall, decision: Decision) -> tuple[Shape, ...]:
     return tuple(_commands(item, decision))
 
 
-def _commands(item: RecordedCall, decision: Decision) -> Iterator[CommandShape]:
+def _commands(item: AnsweredCall, decision: Decision) -> Iterator[CommandShape]:
     facts = item.call.facts
     listed = plain_list(facts.command, decision.segments)
     places = {finding.segment for finding in decision.findings}

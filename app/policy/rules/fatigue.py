@@ -61,7 +61,7 @@ class AnswerTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFigures:
+class AgentPrompts:
     """Questions about the calls of one agent."""
 
     agent_id: str
@@ -94,7 +94,7 @@ class Fatigue:
     prompts: int
     prompts_per_100_calls: float
     codes: tuple[CodeFigures, ...] = field(default=())
-    agents: tuple[AgentFigures, ...] = field(default=())
+    agents: tuple[AgentPrompts, ...] = field(default=())
     times: AnswerTimes = AnswerTimes()
 
 
@@ -127,9 +127,9 @@ def figures(asked: Iterable[AskedBefore], calls: Mapping[str, int]) -> Fatigue:
     )
 
 
-def _agent(agent_id: str, items: list[AskedBefore], calls: int) -> AgentFigures:
+def _agent(agent_id: str, items: list[AskedBefore], calls: int) -> AgentPrompts:
     rate = _per_100(len(items), calls)
-    return AgentFigures(agent_id, calls, len(items), rate, AnswerTimes.of(items))
+    return AgentPrompts(agent_id, calls, len(items), rate, AnswerTimes.of(items))
 
 
 def _per_100(prompts: int, calls: int) -> float:

@@ -10,7 +10,7 @@ import orjson
 
 from app.policy.facts import CallFacts
 from app.policy.proposals.corpus import Corpus
-from app.policy.proposals.history import Ending, History, RecordedCall
+from app.policy.proposals.history import AnsweredCall, Ending, History
 from app.policy.proposals.proof import ProofInputs
 from app.policy.rules.dry_run import PastCall
 from app.policy.rules.rule import Rule
@@ -39,7 +39,7 @@ def call(
     tool: Tool = bash,
     asks_by: str | None = None,
     evidence: bool = True,
-) -> RecordedCall:
+) -> AnsweredCall:
     """Return one recorded call; a text is a command."""
     raw = {tool.command_argument: arguments} if isinstance(arguments, str) else arguments
     facts = CallFacts(
@@ -52,7 +52,7 @@ def call(
         asks_by=asks_by,
     )
     number = next(_numbers)
-    return RecordedCall(
+    return AnsweredCall(
         PastCall(f"op_{number:06}", facts),
         ending,
         f"2026-11-{day:02}T10:00:{number % 60:02}Z",
@@ -62,14 +62,14 @@ def call(
     )
 
 
-def history(calls: Iterable[RecordedCall], rules: Iterable[Rule] = ()) -> History:
+def history(calls: Iterable[AnsweredCall], rules: Iterable[Rule] = ()) -> History:
     """Return the calls as a history, newest last in the arguments."""
     ordered = sorted(calls, key=lambda item: item.at, reverse=True)
     return History(ordered, RuleSet(rules, TOOLS), NOW)
 
 
 def inputs(
-    calls: Iterable[RecordedCall], rules: Iterable[Rule] = (), corpus: Corpus = NO_CASES
+    calls: Iterable[AnsweredCall], rules: Iterable[Rule] = (), corpus: Corpus = NO_CASES
 ) -> ProofInputs:
     """Return what a proof is made of."""
     return ProofInputs(history(calls, rules), corpus, TOOLS)

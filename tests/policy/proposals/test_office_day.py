@@ -9,13 +9,13 @@ import pytest
 from app.policy.evaluator import decide
 from app.policy.proposals.corpus import packaged
 from app.policy.proposals.generalise import drafts
-from app.policy.proposals.history import Ending, RecordedCall
+from app.policy.proposals.history import AnsweredCall, Ending
 from app.policy.proposals.proof import first_that_hold
 from app.policy.risk.model import Verdict
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.rule_set import RuleSet
+from tests.policy.proposals.office_days import DANGEROUS, Step, scripted_day, working_day
 from tests.policy.proposals.recorded import NOW, TOOLS, call, inputs
-from tests.policy.proposals.working_days import DANGEROUS, Step, scripted_day, working_day
 
 PAST_DAYS = range(1, 9)
 CALLS_A_DAY = 150
@@ -26,7 +26,7 @@ def decided(step: Step, rules: RuleSet) -> Verdict:
     return decide(facts, rules=rules, now=NOW).verdict
 
 
-def answered(step: Step, day: int) -> RecordedCall:
+def answered(step: Step, day: int) -> AnsweredCall:
     """The call as it is recorded, with the answer of a person who knows the work."""
     verdict = decided(step, RuleSet())
     ending: Ending = "unasked"
