@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -126,15 +127,21 @@ def paths_of(shapes: Sequence[CommandShape], base: str) -> tuple[str, ...] | Non
         return None
     outside: set[frozenset[str]] = set()
     for shape in shapes:
-        segment = Segment(shape.argv, "", shape.base)
-        places = [place for place in word_places(segment, windows=False) if place.surely]
-        if not places or any(place.path is None for place in places):
+        places = _named_paths(shape.argv, shape.base)
+        if not places:
             return None
-        elsewhere = (p.path for p in places if p.path and not _is_below(p.path, base))
-        outside.add(frozenset(path for path in elsewhere if path))
+        outside.add(frozenset(path for path in places if not _is_below(path, base)))
     if len(outside) > 1:
         return None
     return (f"{base}/**", *sorted(outside.pop() if outside else ()))
+
+
+@lru_cache(maxsize=4096)
+def _named_paths(argv: tuple[str, ...], cwd: str) -> frozenset[str]:
+    """Return every path that a command may name; empty if there is none, or one is not known."""
+    places = [p.path for p in word_places(Segment(argv, "", cwd), windows=False) if p.surely]
+    known = frozenset(path for path in places if path is not None)
+    return known if None not in places else frozenset()
 
 
 def words_said(word: Word) -> str:

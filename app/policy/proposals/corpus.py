@@ -18,7 +18,8 @@ import orjson
 
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import ShellName, Verdict
-from app.policy.rules.programs import names_of
+from app.policy.rules.globs import GLOBBED
+from app.policy.rules.programs import SAME_VERBS, names_of
 from app.policy.rules.rule import Rule
 
 PACKAGED = Path(__file__).with_name("corpus.jsonl.gz")
@@ -57,19 +58,28 @@ class Corpus:
             return True
         if rule.programs.isdisjoint(case.programs):
             return False
-        # An allow rule covers a command only if each of its words is there, certainly.
-        words = None if loose else self._words_of(case)
+        words = self._words_of(case)
         if words is None:
             return True
+        if loose:
+            # Each of these stands in what an ask or deny rule matches, however it is spelled.
+            return not any(map(words.isdisjoint, rule.needed))
         return all(pattern.rest or any(map(pattern.covers, words)) for pattern in rule.argv[1:])
 
     def _words_of(self, case: CorpusCase) -> frozenset[str] | None:
-        """Return all words of its commands; None if they depend on the working directory."""
+        """Return all words of its commands, and those that mean the same.
+
+        None if a word is not known, or depends on the working directory.
+        """
         if case not in self._words:
             report = assess_command(case.command, shell=case.shell, cwd=_PLACE)
-            listed = [word for segment in report.segments for word in segment.argv if word]
-            moves = any(_PLACE in word for word in listed)
-            self._words[case] = None if moves else frozenset(listed)
+            listed = [word for segment in report.segments for word in segment.argv]
+            known = frozenset(word for word in listed if word is not None)
+            unsure = len(known) < len(set(listed)) or any(
+                _PLACE in word or GLOBBED.search(word) for word in known
+            )
+            same = frozenset(SAME_VERBS[word] for word in known & SAME_VERBS.keys())
+            self._words[case] = None if unsure or case.shell != "bash" else known | same
         return self._words[case]
 
 

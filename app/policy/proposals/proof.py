@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,9 @@ from app.toolkit.tool import Tool
 
 PROPOSED = "proposed"
 MAX_LISTED = 50
+Place = tuple[str, str | None]
+"""Root of a project, and agent."""
+
 _ORDER = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 _REFUSED = frozenset({"declined", "denied"})
 # The only verdicts of the corpus that such a rule can change for the worse.
@@ -38,6 +41,17 @@ class ProofInputs:
     history: History
     corpus: Corpus
     tools: dict[str, Tool]
+    _verdicts: dict[Hashable, Verdict] = field(default_factory=dict)
+
+    def verdict_of(self, case: CorpusCase, tool: Tool, place: Place) -> Verdict:
+        """Return the verdict on a case of the corpus with the present rules."""
+        key = (case, tool.name, place)
+        found = self._verdicts.get(key)
+        if found is None:
+            facts = case_facts(case, tool, *place)
+            decided = decide(facts, rules=self.history.rules, now=self.history.now)
+            found = self._verdicts[key] = decided.verdict
+        return found
 
 
 @dataclass(slots=True)
@@ -209,17 +223,18 @@ def _over_corpus(proof: Proof, draft: Draft, given: ProofInputs, change: _Change
             continue
         for case in given.corpus.of_shell(tool.shell):
             proof.corpus_judged += 1
-            if not tightens and given.corpus.may_concern(case, change.rule):
-                _judge_case(proof, draft, given.history, change, case_facts(case, tool, *place))
+            if tightens or not given.corpus.may_concern(case, change.rule):
+                continue
+            was = given.verdict_of(case, tool, place)
+            if was is _ASKED_OF.get(draft.kind, was):
+                facts = case_facts(case, tool, *place)
+                _judge_case(proof, draft, facts, was, change.after, given.history.now)
 
 
 def _judge_case(
-    proof: Proof, draft: Draft, history: History, change: _Change, facts: CallFacts
+    proof: Proof, draft: Draft, facts: CallFacts, was: Verdict, after: RuleSet, now: float
 ) -> None:
-    was = decide(facts, rules=history.rules, now=history.now).verdict
-    if was is not _ASKED_OF.get(draft.kind, was):
-        return
-    would = decide(facts, rules=change.after, now=history.now).verdict
+    would = decide(facts, rules=after, now=now).verdict
     if would is was or not _is_wrong(draft, was, would):
         return
     proof.corpus_changed_total += 1
@@ -245,7 +260,7 @@ def _with_defaults(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     return {**defaults, **arguments}
 
 
-def _place(draft: Draft) -> tuple[str, str | None]:
+def _place(draft: Draft) -> Place:
     if draft.evidence:
         facts = draft.evidence[0].call.facts
         return facts.cwd, facts.agent_id
