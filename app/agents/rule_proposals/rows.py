@@ -74,9 +74,11 @@ _FORGET = (
     " (SELECT id FROM rule_proposals ORDER BY created_at DESC, id DESC LIMIT ?)"
 )
 _NEWEST_ANSWER = (
-    "SELECT answered_at, id FROM confirmations WHERE answered_at IS NOT NULL"
+    "SELECT answered_at, id FROM confirmations WHERE status = ? AND answered_at IS NOT NULL"
     " ORDER BY answered_at DESC, id DESC LIMIT 1"
 )
+# The answers that speak against a rule of the kind.
+_AGAINST: Mapping[Kind, str] = {"allow": "declined", "deny": "approved", "remove": "declined"}
 
 
 def all_of(transaction: Transaction) -> list[StoredProposal]:
@@ -114,9 +116,9 @@ def require_open(transaction: Transaction, proposal_id: str) -> StoredProposal:
     return found
 
 
-def newest_answer(transaction: Transaction) -> str:
-    """Return the position of the newest answer to a confirmation."""
-    found = transaction.fetch(_NEWEST_ANSWER)
+def newest_against(transaction: Transaction, kind: Kind) -> str:
+    """Return the position of the newest answer that may speak against a rule of the kind."""
+    found = transaction.fetch(_NEWEST_ANSWER, (_AGAINST[kind],))
     return ":".join(map(str, found[0])) if found else ""
 
 

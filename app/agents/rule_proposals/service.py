@@ -18,7 +18,7 @@ from app.agents.rule_proposals.rows import (
     StoredProposal,
     all_of,
     closed,
-    newest_answer,
+    newest_against,
     require_open,
 )
 from app.catalog.catalog import Catalog
@@ -75,14 +75,13 @@ class Evidence:
     """Everything of one moment that a proof stands on.
 
     Attributes:
-        rules_digest, position, newest_answer: what identifies it.
+        rules_digest, position: what identifies it.
     """
 
     given: ProofInputs
     loaded: Sequence[LoadedRule]
     rules_digest: str
     position: str
-    newest_answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +157,7 @@ class RuleProposals:
         async with self._turn:
             for _ in range(_MOST_TRIES):
                 found = await self._rows.db.transact(lambda work: require_open(work, proposal_id))
+                newest = await self._newest_against(found)
                 evidence = await self.evidence()
                 now = self._clock.time()
                 draft = renewed(draft_of(found, evidence.given.history), now)
@@ -175,7 +175,7 @@ class RuleProposals:
                     )
                 if digest_of(self._sources.rule_sets.loaded()) != evidence.rules_digest:
                     continue
-                if (accepted := await self._apply(proven, evidence, actor)) is not None:
+                if (accepted := await self._apply(proven, newest, actor)) is not None:
                     return accepted
         raise Conflict("Requests were answered or rules changed meanwhile; accept it again")
 
@@ -228,7 +228,6 @@ class RuleProposals:
 
         sources = self._sources
         catalog = sources.registry.snapshot()
-        newest = await self._rows.db.transact(newest_answer)
         records = await read_records(
             sources.reading.database, catalog, sources.resolver, sources.projects, sources.calls
         )
@@ -238,7 +237,7 @@ class RuleProposals:
         given = await asyncio.to_thread(
             lambda: _inputs(*recorded(records), rules, catalog, now, position)
         )
-        return Evidence(given, loaded, digest_of(loaded), position, newest)
+        return Evidence(given, loaded, digest_of(loaded), position)
 
     # -- internal ---------------------------------------------------------------------
 
@@ -331,16 +330,23 @@ class RuleProposals:
 
         await self._rows.db.transact(decide)
 
+    async def _newest_against(self, proposal: StoredProposal) -> str:
+        return await self._rows.db.transact(lambda work: newest_against(work, proposal.kind))
+
     async def _apply(
-        self, proven: StoredProposal, evidence: Evidence, actor: str
+        self, proven: StoredProposal, newest: str, actor: str
     ) -> StoredProposal | None:
-        """Change the rules and close the proposal together; None if the proof is too old."""
+        """Change the rules and close the proposal together; None if the proof is too old.
+
+        Args:
+            newest: the newest answer that may speak against it, from before it was proven.
+        """
         moment = isoformat(self._clock.now())
         rules = self._sources.rules
         done: list[StoredProposal] = []
 
         def decide(work: Transaction, rule_id: str) -> None:
-            if newest_answer(work) != evidence.newest_answer:
+            if newest_against(work, proven.kind) != newest:
                 raise _AnsweredMeanwhile
             accepted = closed(proven, "accepted", rule_id=rule_id)
             done[:] = [self._rows.decide(work, accepted, actor=actor, moment=moment)]

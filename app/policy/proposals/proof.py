@@ -10,7 +10,7 @@ from app.policy.evaluator import decide
 from app.policy.facts import CallFacts
 from app.policy.proposals.bodies import Draft
 from app.policy.proposals.corpus import Corpus, CorpusCase
-from app.policy.proposals.history import AnsweredCall, History
+from app.policy.proposals.history import DEFAULT_AGENT, AnsweredCall, History
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from app.policy.rules.call_view import CallView
@@ -261,11 +261,19 @@ def _with_defaults(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _place(draft: Draft) -> Place:
+    """Return where the corpus is decided: where the evidence ran, or where the rule applies."""
     if draft.evidence:
         facts = draft.evidence[0].call.facts
         return facts.cwd, facts.agent_id
     scope = str(draft.body.get("scope", "global"))
-    return "/workspace", scope[6:] if scope.startswith("agent:") else None
+    paths = (draft.body.get("match") or {}).get("paths") or ()
+    folders = [path.removesuffix("/**") for path in paths if path.startswith("/")]
+    return folders[0] if folders else "/workspace", _agent_in(scope)
+
+
+def _agent_in(scope: str) -> str | None:
+    agent = scope.removeprefix("agent:")
+    return None if agent in (scope, DEFAULT_AGENT) else agent
 
 
 def _is_wrong(draft: Draft, was: Verdict, would: Verdict) -> bool:

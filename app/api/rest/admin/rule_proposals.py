@@ -178,7 +178,12 @@ class RuleProposal(ProposalSummary):
     """A proposed change of the rules with its proof and its evidence."""
 
     model_config = example(
-        **_SUMMARY, definition=_DEFINITION, proof=_PROOF, evidence=["op_7f3a9c000001"]
+        **_SUMMARY,
+        definition=_DEFINITION,
+        proof=_PROOF,
+        evidence=["op_7f3a9c000001"],
+        rules_digest="9f86d081884c7d65",
+        history_position="op_7f3a9c000001/2026-11-21T09:30:00.000Z:cfm_1",
     )
 
     definition: dict[str, Any] = Field(
@@ -186,6 +191,10 @@ class RuleProposal(ProposalSummary):
     )
     proof: ProofView
     evidence: list[str] = Field(description="Operation IDs of the calls that speak for it.")
+    rules_digest: str = Field(description="Digest of the rules that the proof stands on.")
+    history_position: str = Field(
+        description="Newest call, and newest answer to one, that the proof has seen."
+    )
 
     @classmethod
     def of(cls, proposal: StoredProposal) -> Self:
@@ -194,6 +203,8 @@ class RuleProposal(ProposalSummary):
             definition=proposal.body,
             proof=ProofView(**proposal.proof),
             evidence=proposal.evidence,
+            rules_digest=proposal.rules_digest,
+            history_position=proposal.history_position,
         )
 
 
