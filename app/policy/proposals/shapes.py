@@ -17,6 +17,9 @@ from app.policy.rules.globs import GLOBBED
 from app.policy.rules.words import REST
 
 RISKS = frozenset({"low", "medium"})
+# Code that comes from elsewhere cannot be read beforehand, and a secret that is shown once too
+# often cannot be taken back.
+_NEVER = frozenset({"foreign_package", "secret_committed", "secret_read", "secret_sent"})
 _UNBOUND = frozenset({"working_dir", "timeout"})
 MAX_WORDS = 40
 
@@ -62,10 +65,11 @@ CallShape = CommandShape | ArgumentsShape
 
 
 def is_proposable(decision: Decision) -> bool:
-    """Return whether an allow rule may ever answer this: no floor, no unread code, no high risk."""
+    """Return whether a proposed rule may answer this: no floor, no unread code, no high risk."""
     return (
         decision.verdict is Verdict.ASK
         and decision.risk in RISKS
+        and _NEVER.isdisjoint(decision.rule_ids)
         and may_release(decision)
         and not decision.judged
         and (not decision.segments or may_last(decision))
