@@ -10,6 +10,8 @@ import pytest
 
 from app.agents.rule_proposals import service as proposal_service
 from app.core.errors import ProofOutdated
+from app.execution.calls import CallRequest
+from app.execution.context import CallContext
 from app.policy.proposals.bodies import Draft
 from app.policy.proposals.proof import Proof, ProofInputs, prove
 from tests.support.answered_calls import Answered, record
@@ -109,3 +111,40 @@ async def test_proposals_are_computed_in_the_background(
             (proposal,) = await running.service.proposals.all()
 
     assert proposal.state == "open"
+
+
+async def test_a_call_that_nobody_was_there_to_approve_speaks_for_nothing(running: Running):
+    session = running.session()
+    context = CallContext(
+        log=session.log,
+        attended=False,
+        project=running.service.projects.get("default"),
+    )
+    call = CallRequest("c1", "bash", {"command": "rm tmp/run-77.log"})
+    (outcome,) = await running.service.executor.run([call], context)
+    assert (outcome.status, outcome.result.code) == ("denied", "unattended")
+    await running.service.db.flush()
+    await record(running, session.id, LOGS)
+
+    await running.service.proposals.recompute()
+
+    (proposal,) = await running.service.proposals.all()
+    assert proposal.proof["holds"] is True
+    assert (proposal.proof["questions"], proposal.proof["let_through_total"]) == (6, 7)
+    endings = {call["ending"] for call in proposal.proof["let_through"]}
+    assert endings == {"approved", "unattended"}
+
+
+async def test_a_call_that_policy_denied_speaks_against_a_rule(running: Running):
+    session = running.session()
+    await running.service.db.flush()
+    await record(running, session.id, [*LOGS, Answered("rm tmp/run-77.log", None)])
+    await running.service.db.transact(
+        lambda work: work.execute(
+            "UPDATE tool_calls SET status = 'denied' WHERE arguments LIKE ?", ("%run-77%",)
+        )
+    )
+
+    await running.service.proposals.recompute()
+
+    assert await running.service.proposals.all() == []

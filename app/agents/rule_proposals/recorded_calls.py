@@ -14,6 +14,7 @@ from app.catalog.catalog import Catalog
 from app.db.engine import Database
 from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
 from app.execution.confirmation.options import APPROVE_ONCE
+from app.execution.confirmation.step import UNATTENDED
 from app.execution.context import Project
 from app.execution.projects import Projects
 from app.policy.proposals.history import AnsweredCall, Ending
@@ -33,8 +34,14 @@ def _attribute(name: str) -> Any:
     return getattr(ConfirmationRow, name)
 
 
+def _column(name: str) -> Any:
+    return getattr(ToolCallRow, name)
+
+
+# What a call returned is not needed here either.
 _CALLS = (
-    select(ToolCallRow, SessionRow)
+    select(ToolCallRow, SessionRow, col(ToolCallRow.text) == UNATTENDED)
+    .options(defer(_column("result")), defer(_column("text")))
     .join(SessionRow, col(SessionRow.id) == col(ToolCallRow.session_id))
     .order_by(col(ToolCallRow.started_at).desc(), col(ToolCallRow.operation_id).desc())
 )
@@ -64,7 +71,11 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """Row of a call with its session and its newest confirmation."""
+    """Row of a call with its session and its newest confirmation.
+
+    Attributes:
+        is_unattended: refused because nobody was there to ask.
+    """
 
     operation_id: str
     tool_name: str
@@ -77,13 +88,22 @@ class CallRow:
     project_id: str | None
     user_id: str
     answer: RecordedAnswer | None
+    is_unattended: bool = False
 
     @classmethod
-    def of(cls, call: ToolCallRow, owner: SessionRow, answer: RecordedAnswer | None) -> CallRow:
+    def of(
+        cls,
+        call: ToolCallRow,
+        owner: SessionRow,
+        answer: RecordedAnswer | None,
+        *,
+        is_unattended: bool,
+    ) -> CallRow:
         return cls(
             *(call.operation_id, call.tool_name, call.arguments, call.status, call.started_at),
             *(call.agent_id, call.run_id, call.session_id, owner.project_id, owner.user_id),
             answer,
+            is_unattended,
         )
 
 
@@ -116,7 +136,10 @@ async def read_records(
         asked = asked.order_by(col(ConfirmationRow.created_at)).options(*_ENDS)
         found = [RecordedAnswer.of(row) for row in (await session.exec(asked)).all()]
     answers = {answer.operation_id: answer for answer in found}
-    calls = [CallRow.of(call, owner, answers.get(call.operation_id)) for call, owner in rows]
+    calls = [
+        CallRow.of(call, owner, answers.get(call.operation_id), is_unattended=bool(alone))
+        for call, owner, alone in rows
+    ]
     return _records(calls, catalog, resolver, projects)
 
 
@@ -142,7 +165,8 @@ async def read_refused(
         asked = select(ConfirmationRow).where(ConfirmationRow.operation_id == row[0].operation_id)
         newest = asked.order_by(col(ConfirmationRow.created_at).desc()).options(*_ENDS).limit(1)
         answer = (await session.exec(newest)).first()
-    call = CallRow.of(row[0], row[1], RecordedAnswer.of(answer) if answer else None)
+    given = RecordedAnswer.of(answer) if answer else None
+    call = CallRow.of(row[0], row[1], given, is_unattended=bool(row[2]))
     return _records([call], catalog, resolver, projects)
 
 
@@ -176,7 +200,7 @@ def _recorded(record: CallRow, records: Records) -> AnsweredCall | None:
     if facts is None:
         return None
     answer = record.answer
-    ending = ending_of(record.status, answer)
+    ending = ending_of(record)
     return AnsweredCall(
         PastCall(record.operation_id, facts),
         ending,
@@ -191,10 +215,13 @@ def _recorded(record: CallRow, records: Records) -> AnsweredCall | None:
     )
 
 
-def ending_of(status: str, answer: RecordedAnswer | None) -> Ending:
+def ending_of(record: CallRow) -> Ending:
     """Return what became of a call, from its status and its newest confirmation."""
-    if status == "declined":
+    if record.status == "declined":
         return "declined"
+    answer = record.answer
     if answer is not None and answer.status in _ENDINGS:
         return _ENDINGS[answer.status]
-    return "denied" if status == "denied" else "unasked"
+    if record.is_unattended:
+        return "unattended"
+    return "denied" if record.status == "denied" else "unasked"

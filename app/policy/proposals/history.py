@@ -12,7 +12,7 @@ from app.policy.evaluator import decide
 from app.policy.rules.dry_run import PastCall
 from app.policy.rules.rule_set import RuleSet
 
-Ending = Literal["unasked", "approved", "declined", "denied", "unanswered"]
+Ending = Literal["unasked", "approved", "declined", "denied", "unanswered", "unattended"]
 DEFAULT_AGENT = "default"
 
 
@@ -22,7 +22,7 @@ class AnsweredCall:
 
     Attributes:
         ending: `unasked`: it needed no answer; `denied`: refused without a person's answer;
-            `unanswered`: expired or cancelled.
+            `unanswered`: expired or cancelled; `unattended`: nobody was there to ask.
         project_id: project of its session.
         at: time of the answer, or else of the call, RFC 3339 in UTC.
         answered_by: user id of the person who answered.

@@ -26,8 +26,9 @@ Place = tuple[str, str | None]
 
 _ORDER = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 _REFUSED = frozenset({"declined", "denied"})
+_ASKED = frozenset({"approved", "declined", "unanswered"})
 # The only verdicts of the corpus that such a rule can change for the worse.
-_ASKED_OF = {"allow": Verdict.ASK, "deny": Verdict.ALLOW}
+_WORSE_FROM = {"allow": Verdict.ASK, "deny": Verdict.ALLOW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _note(proof: Proof, draft: Draft, item: AnsweredCall, was: Verdict, would: V
         if item.ending in _REFUSED and item.operation_id != draft.asked_for:
             proof.refused_total += 1
             _list(proof.refused, item)
-        proof.questions += was is Verdict.ASK and item.ending not in ("unasked", "denied")
+        proof.questions += was is Verdict.ASK and item.ending in _ASKED
         proof.let_through_total += 1
         _list(proof.let_through, item)
     elif would is Verdict.ASK:
@@ -226,7 +227,7 @@ def _over_corpus(proof: Proof, draft: Draft, given: ProofInputs, change: _Change
             if tightens or not given.corpus.may_concern(case, change.rule):
                 continue
             was = given.verdict_of(case, tool, place)
-            if was is _ASKED_OF.get(draft.kind, was):
+            if was is _WORSE_FROM.get(draft.kind, was):
                 facts = case_facts(case, tool, *place)
                 _judge_case(proof, draft, facts, was, change.after, given.history.now)
 

@@ -16,6 +16,7 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyFinished, Conflict, NotFound, ProofOutdated
 from app.policy.proposals.bodies import described
+from app.policy.proposals.history import Ending
 from app.policy.proposals.texts import summary_of, title_of
 
 router = routes_of("admin", below="/admin")
@@ -91,9 +92,7 @@ class ProvenCall(BaseModel):
     arguments: dict[str, Any] = Field(description="As recorded, with secrets masked.")
     agent_id: str
     at: str
-    ending: Literal["unasked", "approved", "declined", "denied", "unanswered"] = Field(
-        description="What became of it."
-    )
+    ending: Ending = Field(description="What became of it; `unattended`: nobody was there to ask.")
 
 
 class CorpusChange(BaseModel):
