@@ -99,7 +99,8 @@ async def test_proposals_are_computed_in_the_background(
             ready.set()
         return done
 
-    monkeypatch.setattr(proposal_service, "EVERY_S", 0.05)
+    for name in ("FIRST_S", "EVERY_S"):
+        monkeypatch.setattr(proposal_service, name, 0.05)
     monkeypatch.setattr(proposal_service.RuleProposals, "recompute", watched)
     with brisk_services():
         async with serving(settings_for(tmp_path, anthropic_api_key=None)) as running:

@@ -44,6 +44,7 @@ from app.resolver.resolver import Resolver
 
 log = logging.getLogger(__name__)
 
+FIRST_S = 300.0
 EVERY_S = 3600.0
 AGAIN_S = 60.0
 MAX_OPEN = 50
@@ -119,9 +120,14 @@ class RuleProposals:
         return await self._rows.get(proposal_id)
 
     async def run(self) -> None:
-        """Recompute every hour until cancelled; after a failure, a minute later."""
+        """Recompute soon after the start, then every hour, until cancelled.
+
+        After a failure it waits a minute longer.
+        """
+        wait_s = FIRST_S
         while True:
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(wait_s)
+            wait_s = EVERY_S
             with ErrorBoundary() as held:
                 await self.recompute()
             if isinstance(held.error, StorageUnavailable):
