@@ -120,22 +120,17 @@ class RuleProposals:
         return await self._rows.get(proposal_id)
 
     async def run(self) -> None:
-        """Recompute soon after the start, then every hour, until cancelled.
-
-        After a failure it waits a minute longer.
-        """
+        """Recompute soon after the start, then every hour; after a failure, a minute later."""
         wait_s = FIRST_S
         while True:
             await asyncio.sleep(wait_s)
-            wait_s = EVERY_S
             with ErrorBoundary() as held:
                 await self.recompute()
+            wait_s = EVERY_S if held.error is None else AGAIN_S
             if isinstance(held.error, StorageUnavailable):
                 log.warning("cannot compute proposals of rules: %s", held.error)
             elif held.error is not None:
                 log.error("cannot compute proposals of rules", exc_info=held.error)
-            if held.error is not None:
-                await asyncio.sleep(AGAIN_S)
 
     async def recompute(self) -> Recomputed:
         """Propose what the newest calls speak for, and withdraw what no longer holds."""
