@@ -58,6 +58,8 @@ MEANINGS = {
     "outside_workspace": "A path leads out of the workspace.",
     "plugin_empty": "A plugin provides no tools and no hooks.",
     "project_required": "The tool needs a project, and the call has none.",
+    "proof_outdated": "The newest calls, answers or rules speak against the proposed rule;"
+    " `details.problems` says why.",
     "question_already_answered": "The question has already been answered.",
     "question_closed": "The question is closed, and cannot be answered any more.",
     "rate_limited": "Too many requests; `retry_after_ms` is the time to wait.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
 import orjson
 from sqlmodel import col, func, select
@@ -16,11 +17,24 @@ from app.execution.projects import DEFAULT_PROJECT, Projects
 from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall
-from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
+from app.policy.rules.fatigue import DEFAULT_AGENT, AskedBefore, Fatigue, figures
 from app.resolver.resolver import ResolvedToolset, Resolver
 from app.toolkit.tool import Tool
 
 MAX_QUESTIONS = 5_000
+
+
+class RecordedArguments(Protocol):
+    """Arguments and origin of a recorded call."""
+
+    @property
+    def arguments(self) -> str: ...
+    @property
+    def agent_id(self) -> str | None: ...
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def run_id(self) -> str | None: ...
 
 
 async def past_calls(
@@ -46,19 +60,21 @@ async def past_calls(
         if tool is None:
             continue
         project = workspace_of(projects, owner.project_id)
-        call = _past_call(tool, resolver.resolve(row.agent_id), project, row, owner)
-        if call is not None:
-            found.append(call)
+        resolved = resolver.resolve(row.agent_id)
+        facts = recorded_facts(tool, row, resolved, project, owner.user_id)
+        if facts is not None:
+            found.append(PastCall(row.operation_id, facts))
     return found, len(rows) - len(found)
 
 
-def _past_call(
+def recorded_facts(
     tool: Tool,
+    row: RecordedArguments,
     resolved: ResolvedToolset,
     project: Project | None,
-    row: ToolCallRow,
-    owner: SessionRow,
-) -> PastCall | None:
+    user_id: str,
+) -> CallFacts | None:
+    """Return a recorded call as the policy sees it; None if its arguments no longer fit."""
     try:
         raw = orjson.loads(row.arguments)
         validated = tool.validate(row.arguments.encode())
@@ -67,7 +83,7 @@ def _past_call(
     if not isinstance(raw, dict):
         return None
     setting = resolved.states.get(tool.name)
-    facts = CallFacts(
+    return CallFacts(
         tool,
         validated,
         raw,
@@ -76,11 +92,10 @@ def _past_call(
         agent_id=row.agent_id,
         session_id=row.session_id,
         run_id=row.run_id,
-        user_id=owner.user_id,
+        user_id=user_id,
         asks=tool.name in resolved.confirmation,
         asks_by=setting.asks_by if setting else None,
     )
-    return PastCall(row.operation_id, facts)
 
 
 def workspace_of(projects: Projects, project_id: str | None) -> Project | None:
@@ -107,9 +122,10 @@ async def fatigue(database: Database, since: str) -> Fatigue:
         rows = (await session.exec(questions)).all()
         # Limited to the same period, even if more confirmations exist than are read.
         start = rows[-1].created_at if len(rows) == MAX_QUESTIONS else since
-        counting = select(func.count()).select_from(ToolCallRow)
-        calls = (await session.exec(counting.where(ToolCallRow.started_at >= start))).one()
-    return figures(map(_asked, rows), calls)
+        agent = func.coalesce(ToolCallRow.agent_id, DEFAULT_AGENT)
+        counting = select(agent, func.count()).group_by(agent)
+        calls = (await session.exec(counting.where(ToolCallRow.started_at >= start))).all()
+    return figures(map(_asked, rows), dict(calls))
 
 
 def _asked(row: ConfirmationRow) -> AskedBefore:
@@ -117,7 +133,22 @@ def _asked(row: ConfirmationRow) -> AskedBefore:
     rules = _object(request.get("risk")).get("rules")
     listed = rules if isinstance(rules, list) else []
     codes = tuple(str(rule["rule_id"]) for rule in listed if "rule_id" in _object(rule))
-    return AskedBefore(row.tool_name, codes, row.status, _single(_object(request.get("subject"))))
+    return AskedBefore(
+        row.tool_name,
+        codes,
+        row.status,
+        _single(_object(request.get("subject"))),
+        row.agent_id or DEFAULT_AGENT,
+        _seconds(row) if row.status in ("approved", "declined") else None,
+    )
+
+
+def _seconds(row: ConfirmationRow) -> float | None:
+    """Return how long a person took to answer."""
+    if row.answered_at is None:
+        return None
+    asked, answered = map(datetime.fromisoformat, (row.created_at, row.answered_at))
+    return max(0.0, (answered - asked).total_seconds())
 
 
 def _single(subject: dict[str, Any]) -> tuple[str, ...]:

@@ -233,6 +233,8 @@ _SAID = {
     "tool_not_found": "Tool not found: nope",
     "conflict": "The run was cancelled before this call started",
     "already_exists": "Agent 'writer' already exists",
+    "proof_outdated": "The proof does not hold any more: 1 calls that people declined or policy "
+    "denied would have been let through",
     "plugins_refused": "Nothing was changed: greet.py:3: NameError: name 'gret' is not defined",
     "version_mismatch": "Changed by someone else (expected version 3, found 4); reload and retry",
     "busy": "A run is active in this session; wait for it or cancel it",
@@ -260,6 +262,10 @@ _SAID = {
     "unsupported_media_type": "Send the body as Content-Type: application/json",
 }
 _DETAILS: dict[str, dict[str, Any]] = {
+    "proof_outdated": {
+        "proposal_id": "rpr_1",
+        "problems": ["1 calls that people declined or policy denied would have been let through"],
+    },
     "validation_failed": {
         "errors": [
             {

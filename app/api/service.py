@@ -10,6 +10,7 @@ from app.agents.delegation.service import DelegationService
 from app.agents.inbox import Inbox
 from app.agents.notices import NoticeFeed
 from app.agents.preview import ToolsetPreview
+from app.agents.rule_proposals.service import RuleProposals
 from app.agents.runs import RunService
 from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
@@ -86,6 +87,7 @@ class Service:
     runs: RunService
     delegation: DelegationService
     inbox: Inbox
+    proposals: RuleProposals
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator

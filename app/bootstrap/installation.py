@@ -21,6 +21,7 @@ from app.core.clock import Clock
 from app.core.errors import ConfigurationError
 from app.db.schema import ensure_schema
 from app.domain.delegation import DELEGATION
+from app.domain.rule_requests import RULE_REQUESTS
 from app.domain.schedules import SCHEDULES
 from app.domain.skills import SKILL_RUNS
 from app.execution.hooks.validation import check_hooks
@@ -59,7 +60,7 @@ async def runtime_as_served(settings: Settings) -> AsyncIterator[Runtime]:
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
     async with local_runtime(settings) as runtime:
-        for name in (DELEGATION, SCHEDULES, LLM_CLIENT):
+        for name in (DELEGATION, SCHEDULES, RULE_REQUESTS, LLM_CLIENT):
             runtime.services.register(name, object())
         runtime.resolver.forget()
         yield runtime

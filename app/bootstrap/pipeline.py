@@ -44,6 +44,7 @@ from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.provenance.written_files import WrittenFiles
 from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
+from app.execution.rule_hint import RuleHint
 from app.execution.runner import ToolRunner
 from app.execution.suspension import RunSuspension
 from app.governance.approvals.rights import ApprovalRights, approvals_of
@@ -181,6 +182,7 @@ def build_pipeline(
         redactor=redactor,
         output_chars=settings.tool_output_chars,
         turn_chars=settings.turn_output_chars,
+        rule_hint=RuleHint(governed.resolver),
     )
     confirmation_step = ConfirmationStep(
         confirmations,

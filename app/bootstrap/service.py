@@ -19,6 +19,7 @@ from app.bootstrap.installation import open_installation
 from app.bootstrap.models import model_client
 from app.bootstrap.notifications import NotificationParts, notifying
 from app.bootstrap.previews import decision_preview, toolset_preview
+from app.bootstrap.proposals import proposing
 from app.bootstrap.triggers import open_schedules, open_webhooks, scheduler_of
 from app.config.settings import Settings
 from app.core.background import background
@@ -47,9 +48,7 @@ async def open_service(
         client = model or model_client(settings)
         try:
             runtime.services.register(SESSION_SEARCH, reading)
-            sessions = Sessions(
-                *(runtime.db, runtime.events, runtime.clock, reading.load), runtime.redactor
-            )
+            sessions = _sessions(runtime, reading)
             loop = open_loop(runtime, parts, sessions, client)
             runs = open_runs(runtime, parts, sessions, loop, reading)
             offer_model(runtime, parts, sessions, runs, client)
@@ -65,6 +64,7 @@ async def open_service(
                     *(runtime, parts, sessions, runs, client, workers), tokens=tokens, left=left
                 ) as delegation,
                 escalating(runtime, parts, sessions, runs, delegation),
+                proposing(runtime, reading) as proposals,
             ):
                 await runs.resume(recovered, tokens)
                 scheduler = scheduler_of(runtime, schedules, sessions, runs, tokens)
@@ -80,6 +80,7 @@ async def open_service(
                         sessions=sessions,
                         runs=runs,
                         delegation=delegation,
+                        proposals=proposals,
                         schedules=schedules,
                         webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,
@@ -92,6 +93,10 @@ async def open_service(
         finally:
             await client.aclose()
             await reading.close()
+
+
+def _sessions(runtime: Runtime, reading: DatabaseQueries) -> Sessions:
+    return Sessions(runtime.db, runtime.events, runtime.clock, reading.load, runtime.redactor)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.options import DataDir, Json, finish
+from app.cli.options import DataDir, Json, Token, Url, finish
 
 rules = typer.Typer(
     help="Manage the rules that decide tool calls by their arguments.",
@@ -75,3 +75,51 @@ def rules_remove(
     from app.cli.target import find_place
 
     finish(remove_rule(find_place(data_dir), rule_id))
+
+
+ProposalId = Annotated[str, typer.Argument(metavar="ID", help="ID of the proposal.")]
+
+
+@rules.command("proposals")
+def rules_proposals(
+    proposal_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Show one with its proof.")
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those that are decided or withdrawn.")
+    ] = False,
+    compute: Annotated[
+        bool, typer.Option("--compute", help="Compute them from the newest calls first.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List rules that are proposed from repeated answers, or show one with its proof."""
+    from app.cli.rule_proposals import list_proposals, show_proposal
+    from app.cli.target import find_service
+
+    service = find_service(url, token)
+    if proposal_id is not None:
+        finish(show_proposal(service, proposal_id, as_json=as_json))
+    else:
+        finish(list_proposals(service, everything=everything, compute=compute, as_json=as_json))
+
+
+@rules.command("accept")
+def rules_accept(proposal_id: ProposalId, url: Url = None, token: Token = None) -> None:
+    """Prove a proposal once more, and create or remove its rule."""
+    from app.cli.rule_proposals import decide_proposal
+    from app.cli.target import find_service
+
+    finish(decide_proposal(find_service(url, token), proposal_id, "accept"))
+
+
+@rules.command("dismiss")
+def rules_dismiss(proposal_id: ProposalId, url: Url = None, token: Token = None) -> None:
+    """Dismiss a proposal; the same rule is not proposed again."""
+    from app.cli.rule_proposals import decide_proposal
+    from app.cli.target import find_service
+
+    finish(decide_proposal(find_service(url, token), proposal_id, "dismiss"))

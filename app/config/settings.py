@@ -39,6 +39,7 @@ from app.config.memory import MemorySettings
 from app.config.model_options import ModelOptions
 from app.config.notifications import NotificationSettings, PublicUrl
 from app.config.origins import Origin, SettingPath, origins_of
+from app.config.proposals import ProposalSettings
 from app.config.push import PushSettings
 from app.config.schedules import ScheduleSettings
 from app.config.screens import ScreenSettings
@@ -244,6 +245,7 @@ class Settings(ModelOptions):
         description="Handling of a hook plugin that fails to load: deny every call, or only "
         "report it.",
     )
+    proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
     model_prices: Annotated[dict[str, ModelPrice], NoDecode] = Field(
         default_factory=dict,

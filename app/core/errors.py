@@ -22,6 +22,7 @@
     │   ├── QuestionAlreadyAnswered
     │   ├── QuestionClosed           it has ended, and no agent can be notified
     │   ├── AlreadyExists
+    │   ├── ProofOutdated            the proof of a proposed rule does not hold any more
     │   ├── RequestInFlight          the first request with that key is still running
     │   ├── OutcomeUnknown           the service ended during the first request with that key
     │   ├── AnswerNotKept            it was processed; its response contained a secret
@@ -168,6 +169,12 @@ class QuestionClosed(Conflict):
     """The question has ended, and no agent can be notified of an answer."""
 
     code = "question_closed"
+
+
+class ProofOutdated(Conflict):
+    """`details["problems"]` says what speaks against the rule."""
+
+    code = "proof_outdated"
 
 
 class AlreadyExists(Conflict):

@@ -835,6 +835,28 @@ CREATE TABLE notification_offsets (
 	PRIMARY KEY (stream)
 );
 
+CREATE TABLE rule_proposals (
+	id VARCHAR NOT NULL, 
+	kind VARCHAR NOT NULL, 
+	body TEXT NOT NULL, 
+	proof TEXT NOT NULL, 
+	evidence TEXT NOT NULL, 
+	state VARCHAR NOT NULL, 
+	why VARCHAR DEFAULT '' NOT NULL, 
+	reason VARCHAR DEFAULT '' NOT NULL, 
+	requested_by TEXT, 
+	rule_id VARCHAR, 
+	content_key VARCHAR NOT NULL, 
+	rules_digest VARCHAR NOT NULL, 
+	history_position VARCHAR NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	proven_at VARCHAR NOT NULL, 
+	decided_by VARCHAR, 
+	decided_at VARCHAR, 
+	version INTEGER DEFAULT 1 NOT NULL, 
+	PRIMARY KEY (id)
+);
+
 CREATE INDEX ix_answer_capabilities_confirmation_id ON answer_capabilities (confirmation_id);
 
 CREATE INDEX ix_answer_capabilities_expires_at ON answer_capabilities (expires_at);
@@ -905,6 +927,12 @@ CREATE INDEX ix_questions_session_id ON questions (session_id);
 
 CREATE INDEX ix_questions_status ON questions (status);
 
+CREATE INDEX ix_rule_proposals_key ON rule_proposals (content_key);
+
+CREATE INDEX ix_rule_proposals_newest ON rule_proposals (created_at, id);
+
+CREATE INDEX ix_rule_proposals_state ON rule_proposals (state);
+
 CREATE INDEX ix_runs_session_id ON runs (session_id);
 
 CREATE INDEX ix_runs_unended ON runs (status) WHERE status = 'running' OR status = 'queued';
@@ -935,4 +963,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0029');
+INSERT INTO alembic_version VALUES ('0030');

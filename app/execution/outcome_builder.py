@@ -16,6 +16,7 @@ from app.execution.artifacts import Artifact, ArtifactStore
 from app.execution.call import CallState, Refusal
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallEnd, CallOutcome
+from app.execution.rule_hint import RuleHint
 from app.execution.runner import ToolExecution
 from app.toolkit.result import ToolResult
 
@@ -41,12 +42,14 @@ class OutcomeBuilder:
         redactor: Redactor,
         output_chars: int,
         turn_chars: int,
+        rule_hint: RuleHint,
     ) -> None:
         self._loops = loops
         self._artifacts = artifacts
         self._redactor = redactor
         self._output_chars = output_chars
         self._turn_chars = turn_chars
+        self._rule_hint = rule_hint
 
     async def ran(self, call: CallState, ran: ToolExecution) -> CallEnd:
         """Return the outcome of a call that ran, successful or not."""
@@ -82,13 +85,14 @@ class OutcomeBuilder:
         message = self._redactor.text(refusal.message)
         details = self._redactor.secrets_in(refusal.details)
         result = ToolResult.fail(message, code=refusal.code, data=details)
+        hint = self._rule_hint.of(call, refusal)
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,
             tool_name=call.tool_name,
             status=refusal.status,
             result=result,
-            text=message,
+            text=f"{message}\n{hint}" if hint else message,
         )
         return CallEnd(outcome, refusal.code)
 

@@ -16,6 +16,7 @@ from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
 from app.db.writer import DatabaseWriter
 from app.events.encode import call_completed, call_started, quoted
 from app.execution.outcome import CallEnd, CallOutcome
+from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.policy.decision import ALLOW
 from app.toolkit.tool import Tool
 
@@ -61,6 +62,8 @@ class Recorder:
             message_id=call.context.message_id,
         )
         log.append("tool_call_started", fields)
+        if awaits_confirmation:
+            self._metrics.count("prompts", call.context.agent_id or DEFAULT_AGENT)
         return log.last_ts, stored
 
     def decided(self, call: CallState) -> None:
@@ -93,6 +96,8 @@ class Recorder:
         )
         call.context.log.append("tool_call_completed", fields)
         self._keep(call, outcome, end.data)
+        if call.asked is not None and call.asked.answer is not None:
+            self._metrics.count("prompt_answers", call.asked.answer.outcome)
         self._audit.finished(call, outcome)
         # Labels of invented names would grow without limit.
         known = outcome.tool_name if call.entry else "unknown"

@@ -40,6 +40,7 @@ _COUNT = "SELECT count(*) FROM rules"
 _HITS = "SELECT id, hits, last_hit_at FROM rules WHERE id IN ({})"
 
 Body = dict[str, Any]
+Also = Callable[[Transaction, str], None]
 T = TypeVar("T")
 
 
@@ -104,8 +105,11 @@ class RuleStore:
                 return stored
         raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
 
-    async def create(self, body: Body, *, actor: str) -> StoredRule:
+    async def create(self, body: Body, *, actor: str, also: Also | None = None) -> StoredRule:
         """Store a new rule.
+
+        Args:
+            also: work of the same transaction, which gets the ID of the rule.
 
         Raises:
             AlreadyExists: the maximum number of rules is reached.
@@ -121,6 +125,8 @@ class RuleStore:
             row = (rule_id, _text(body), _enabled(body), actor, moment, moment)
             transaction.execute(_ADD, row)
             self._note(transaction, rule_id, None, body, actor=actor)
+            if also is not None:
+                also(transaction, rule_id)
 
         await self._write(add)
         return self.require(rule_id)
@@ -152,8 +158,13 @@ class RuleStore:
         await self._write(write)
         return self.require(rule_id)
 
-    async def remove(self, rule_id: str, *, actor: str, expected: int | None = None) -> StoredRule:
+    async def remove(
+        self, rule_id: str, *, actor: str, expected: int | None = None, also: Also | None = None
+    ) -> StoredRule:
         """Remove a rule and return it.
+
+        Args:
+            also: work of the same transaction, which gets the ID of the rule.
 
         Raises:
             NotFound: the rule does not exist, or comes from the rules file.
@@ -164,6 +175,8 @@ class RuleStore:
             before = self._current(transaction, rule_id, expected)
             transaction.execute(_REMOVE, (rule_id,))
             self._note(transaction, rule_id, before.body, None, actor=actor)
+            if also is not None:
+                also(transaction, rule_id)
             return before
 
         return await self._write(remove)

@@ -15,8 +15,10 @@ import pytest
 from app.agents.schedules.service import ScheduleService
 from app.bootstrap.container import Runtime
 from app.bootstrap.tool_services import developer_services
+from app.core.errors import ToolFailed
 from app.domain.delegation import DELEGATION, TaskSpec
 from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope
+from app.domain.rule_requests import RULE_REQUESTS, RuleRequest, RuleRequestState
 from app.domain.schedules import SCHEDULES
 from app.domain.web import WEB_ACCESS, WEB_SEARCH
 from app.events.log import Frame
@@ -66,6 +68,10 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     "read_result": ({}, {"tool_call_id": "nope"}),
     "ask_user": ({"question": "Which?", "choices": ["x", "y"]}, {"question": " "}),
     "escalate": ({"reason": "May I?"}, {"reason": "May I?", "to": "model_tier"}),
+    "request_rule": (
+        {"tool_call_id": "call_1", "reason": "These logs are rotated every hour"},
+        {"tool_call_id": "call_none", "reason": "These logs are rotated every hour"},
+    ),
     "bash": ({"command": "cat a.txt"}, {"command": "exit 3"}),
     "powershell": ({"command": "Get-Content a.txt"}, {"command": "exit 3"}),
     "process": ({"action": "list"}, {"action": "poll", "process_id": "proc_none"}),
@@ -214,6 +220,16 @@ async def store_trigger(runtime: Runtime) -> None:
     )
 
 
+class RequestsByHeart:
+    """One refused call, for which a rule can be requested."""
+
+    async def request(self, wanted: RuleRequest, ctx: ToolContext) -> RuleRequestState:
+        del ctx
+        if wanted.call_id != "call_1":
+            raise ToolFailed("No refused call has this ID", code="call_not_refused")
+        return RuleRequestState("rpr_1", "open", "rm var/log/worker.log.3")
+
+
 class StillScreens(Screens):
     """No browser: one picture of everything."""
 
@@ -249,6 +265,7 @@ async def furnished(house: Lab, tmp_path: Path) -> AsyncIterator[Lab]:
         services.register(IMAGE_PROVIDER, LocalDrawing(4))
         services.register(DELEGATION, await _sub_agents(house))
         services.register(SCHEDULES, schedules_of(house.runtime))
+        services.register(RULE_REQUESTS, RequestsByHeart())
         services.register(WEB_ACCESS, WebByHeart({"http://a.test/": b"<p>hello"}))
         await store_trigger(house.runtime)
         services.register(WEB_SEARCH, EngineByHeart())

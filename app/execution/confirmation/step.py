@@ -31,6 +31,7 @@ from app.execution.suspension import RunSuspension
 from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 
+UNATTENDED = "No one is available to approve it, so it was not run"
 Trial = Callable[[CallState, dict[str, Any]], Awaitable[CallState]]
 
 
@@ -102,8 +103,7 @@ class ConfirmationStep:
             return Refusal("denied", "declined_repeatedly", REFUSED.format(times=times))
         if not self.is_unattended(call):
             return None
-        message = "No one is available to approve it, so it was not run"
-        return Refusal("denied", "unattended", message)
+        return Refusal("denied", "unattended", UNATTENDED)
 
     def is_unattended(self, call: CallState) -> bool:
         """Return whether no client can answer, and waiting is disabled."""

@@ -23,6 +23,8 @@ from pydantic import (
 
 from app.core.field_problems import FieldError
 from app.policy.rules.fields import regex, steps
+from app.policy.rules.globs import GLOBBED
+from app.policy.rules.typed_words import WordType
 from app.policy.rules.words import REST
 
 MAX_DEPTH = 32
@@ -30,6 +32,7 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Verb = Literal["allow", "ask", "deny"]
 _SCOPE = re.compile(r"global|(?:agent|session):[A-Za-z0-9_.:\-]{1,128}")
 _TOOL = re.compile(r"[A-Za-z0-9_.\-:*?\[\]!/]{1,128}")
+_HOST_FIRST = re.compile(r"[a-z][a-z0-9+.\-]*://[A-Za-z0-9.\-]+(?::[0-9]{1,5})?/[^\s@]*")
 
 
 def _depth(value: Any) -> int:
@@ -56,12 +59,54 @@ class AnyOf(DefinitionPart):
     any_of: Annotated[list[Text], Field(min_length=1, max_length=100)]
 
 
+FixedText = Annotated[str, StringConstraints(max_length=500)]
+
+
+class TypedWord(DefinitionPart):
+    """Any word of a kind, between two fixed texts. Only rules that allow may have one."""
+
+    type: WordType = Field(
+        description="`path` is relative, without hidden parts; `branch` is none that people share."
+    )
+    begins: FixedText = Field(
+        default="", description="Text before it; for `url` at least the scheme, host and `/`."
+    )
+    ends: FixedText = Field(default="", description="Text after it.")
+
+    @field_validator("begins", "ends")
+    @classmethod
+    def _is_plain(cls, text: str) -> str:
+        if GLOBBED.search(text) or any(char.isspace() or not char.isprintable() for char in text):
+            raise FieldError("is plain text without spaces and globs", code="plain_text")
+        return text
+
+    @model_validator(mode="after")
+    def _begins_at_a_place(self) -> TypedWord:
+        if self.type == "url" and not _HOST_FIRST.fullmatch(self.begins):
+            raise FieldError(
+                "begins must be an address up to a /, such as https://example.org/",
+                code="address_needed",
+            )
+        whole = f"{self.begins}x{self.ends}"
+        if self.type == "path" and (whole.startswith(("/", "~", "-")) or ".." in whole.split("/")):
+            raise FieldError(
+                "begins must be a path below the working directory, without ..",
+                code="path_pattern",
+            )
+        return self
+
+
 def _word_kind(value: Any) -> str:
+    if isinstance(value, TypedWord) or (isinstance(value, dict) and "type" in value):
+        return "~typed"
     return "~any_of" if isinstance(value, dict | AnyOf) else "~word"
 
 
 WordPattern = Annotated[
-    Annotated[Text, Tag("~word")] | Annotated[AnyOf, Tag("~any_of")], Discriminator(_word_kind)
+    Annotated[Text, Tag("~word")]
+    | Annotated[AnyOf, Tag("~any_of")]
+    | Annotated[TypedWord, Tag("~typed")],
+    Discriminator(_word_kind),
 ]
 
 
@@ -169,6 +214,15 @@ class Conditions(DefinitionPart):
     )
     urls: Annotated[list[Url], Field(min_length=1, max_length=100)] | None = None
 
+    @field_validator("argv")
+    @classmethod
+    def _begins_with_a_program(cls, given: list[WordPattern] | None) -> list[WordPattern] | None:
+        if given and isinstance(given[0], TypedWord):
+            raise FieldError(
+                "begins with the name of a program, not with a typed word", code="program_first"
+            )
+        return given
+
     @field_validator("fields")
     @classmethod
     def _paths_of_fields(cls, given: dict[str, Condition] | None) -> dict[str, Condition] | None:
@@ -205,6 +259,10 @@ class Conditions(DefinitionPart):
     @property
     def is_empty(self) -> bool:
         return not any((self.argv, self.command, self.fields, self.paths, self.urls))
+
+    @property
+    def is_typed(self) -> bool:
+        return any(isinstance(word, TypedWord) for word in self.argv or ())
 
 
 class Examples(DefinitionPart):
@@ -257,6 +315,18 @@ class RuleDefinition(DefinitionPart):
                 'must be a tool\'s name, a glob, "toolset:<name>" or "*"', code="tool_pattern"
             )
         return tool
+
+    @field_validator("decision")
+    @classmethod
+    def _types_only_allow(cls, decision: Verb, info: ValidationInfo) -> Verb:
+        match = info.data.get("match")
+        if decision != "allow" and isinstance(match, Conditions) and match.is_typed:
+            # Other spellings of the same word would pass by a rule that denies or asks.
+            raise FieldError(
+                "typed words only allow: use globs, paths or urls to ask or deny",
+                code="typed_allow_only",
+            )
+        return decision
 
     @field_validator("justification")
     @classmethod

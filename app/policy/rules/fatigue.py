@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
+FAST_S = 2.0
+"""An approval within this time can hardly have been read."""
+
+DEFAULT_AGENT = "default"
 PROPOSE_AFTER = 20
 PROPOSE_ABOVE = 0.95
 MAX_PATTERNS = 5
@@ -15,12 +20,55 @@ _NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule"})
 
 @dataclass(frozen=True, slots=True)
 class AskedBefore:
-    """Recorded confirmation. `argv`: the words of a single command."""
+    """Recorded confirmation.
+
+    Attributes:
+        argv: the words of a single command.
+        seconds: time until a person answered; None without an answer.
+    """
 
     tool_name: str
     codes: tuple[str, ...]
     outcome: str
     argv: tuple[str, ...] = ()
+    agent: str = DEFAULT_AGENT
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTimes:
+    """How long people took to answer, in seconds; None without answers.
+
+    Attributes:
+        fast_share: share of the approvals that were given within `FAST_S`.
+    """
+
+    median_s: float | None = None
+    p90_s: float | None = None
+    fast_share: float | None = None
+
+    @classmethod
+    def of(cls, items: Iterable[AskedBefore]) -> AnswerTimes:
+        answered = [item for item in items if item.seconds is not None]
+        times = sorted(item.seconds for item in answered if item.seconds is not None)
+        approved = [item.seconds for item in answered if item.outcome == "approved"]
+        fast = sum(seconds is not None and seconds < FAST_S for seconds in approved)
+        return cls(
+            _quantile(times, 0.5),
+            _quantile(times, 0.9),
+            round(fast / len(approved), 3) if approved else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPrompts:
+    """Questions about the calls of one agent."""
+
+    agent_id: str
+    calls: int
+    prompts: int
+    prompts_per_100_calls: float
+    times: AnswerTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +82,8 @@ class CodeFigures:
     unanswered: int
     approve_rate: float
     proposals: tuple[dict[str, Any], ...] = ()
+    prompts_per_100_calls: float = 0.0
+    times: AnswerTimes = AnswerTimes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +94,56 @@ class Fatigue:
     prompts: int
     prompts_per_100_calls: float
     codes: tuple[CodeFigures, ...] = field(default=())
+    agents: tuple[AgentPrompts, ...] = field(default=())
+    times: AnswerTimes = AnswerTimes()
 
 
-def figures(asked: Iterable[AskedBefore], calls: int) -> Fatigue:
-    """Compute the statistics of a period."""
+def figures(asked: Iterable[AskedBefore], calls: Mapping[str, int]) -> Fatigue:
+    """Compute the statistics of a period.
+
+    Args:
+        calls: number of calls by agent.
+    """
     known = list(asked)
     by_code: defaultdict[str, list[AskedBefore]] = defaultdict(list)
     for item in known:
         for code in dict.fromkeys(item.codes):
             by_code[code].append(item)
-    codes = sorted((_code(*entry) for entry in by_code.items()), key=lambda c: (-c.asked, c.code))
-    rate = round(100 * len(known) / calls, 2) if calls else 0.0
-    return Fatigue(calls, len(known), rate, tuple(codes))
+    total = sum(calls.values())
+    found = (_code(code, items, total) for code, items in by_code.items())
+    codes = sorted(found, key=lambda c: (-c.asked, c.code))
+    by_agent: defaultdict[str, list[AskedBefore]] = defaultdict(list)
+    for item in known:
+        by_agent[item.agent].append(item)
+    each = (_agent(name, by_agent[name], calls.get(name, 0)) for name in {*calls, *by_agent})
+    agents = sorted(each, key=lambda a: (-a.prompts, a.agent_id))
+    return Fatigue(
+        total,
+        len(known),
+        _per_100(len(known), total),
+        tuple(codes),
+        tuple(agents),
+        AnswerTimes.of(known),
+    )
 
 
-def _code(code: str, items: list[AskedBefore]) -> CodeFigures:
+def _agent(agent_id: str, items: list[AskedBefore], calls: int) -> AgentPrompts:
+    rate = _per_100(len(items), calls)
+    return AgentPrompts(agent_id, calls, len(items), rate, AnswerTimes.of(items))
+
+
+def _per_100(prompts: int, calls: int) -> float:
+    return round(100 * prompts / calls, 2) if calls else 0.0
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float | None:
+    """Return the smallest value that at least this share does not exceed."""
+    if not ordered:
+        return None
+    return round(ordered[max(0, ceil(share * len(ordered)) - 1)], 3)
+
+
+def _code(code: str, items: list[AskedBefore], calls: int) -> CodeFigures:
     approved = sum(item.outcome == "approved" for item in items)
     declined = sum(item.outcome == "declined" for item in items)
     answered = approved + declined
@@ -72,6 +157,8 @@ def _code(code: str, items: list[AskedBefore]) -> CodeFigures:
         len(items) - answered,
         round(rate, 3),
         tuple(_proposals(code, items)) if tired else (),
+        _per_100(len(items), calls),
+        AnswerTimes.of(items),
     )
 
 

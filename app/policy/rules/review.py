@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.policy.rules.definition import RuleDefinition
+from app.policy.rules.definition import RuleDefinition, TypedWord, WordPattern
 from app.policy.rules.rule import DEFAULT_AGENT, Rule, build_rule
+from app.policy.rules.typed_words import TypedPattern
 from app.policy.rules.words import REST
 from app.toolkit.tool import Tool
 
@@ -139,12 +140,12 @@ def _beside(
     own = _STRENGTH[definition.decision]
     for other_key in active:
         other = others[other_key]
-        if other_key == key or not _includes(other, definition):
+        if other_key == key or not includes(other, definition):
             continue
         strength = _STRENGTH[other.decision]
         if strength > own:
             yield "unreachable", f"{other_key} says {other.decision} to everything it matches"
-        elif strength == own and _includes(definition, other) and _lasts(other, definition):
+        elif strength == own and includes(definition, other) and _lasts(other, definition):
             yield "duplicate", f"{other_key} says the same"
 
 
@@ -152,7 +153,7 @@ def _lasts(other: RuleDefinition, own: RuleDefinition) -> bool:
     return other.expires_at == own.expires_at
 
 
-def _includes(wide: RuleDefinition, narrow: RuleDefinition) -> bool:
+def includes(wide: RuleDefinition, narrow: RuleDefinition) -> bool:
     """Return whether `wide` certainly matches everything `narrow` matches, for as long."""
     if wide.scope not in ("global", narrow.scope):
         return False
@@ -180,7 +181,25 @@ def _words_include(wide: RuleDefinition, narrow: RuleDefinition) -> bool:
         return True
     if one.argv == two.argv:
         return True
+    if two.argv is None:
+        return False
+    if wide.decision == "allow" and len(one.argv) == len(two.argv):
+        return all(map(_word_includes, one.argv, two.argv))
     head = one.argv[:-1]
     if one.argv[-1] != REST or any(not isinstance(w, str) or set(w) & set("*?[.") for w in head):
         return False
-    return two.argv is not None and two.argv[: len(head)] == head
+    return two.argv[: len(head)] == head
+
+
+def _word_includes(wide: WordPattern, narrow: WordPattern) -> bool:
+    """Return whether a word of an allow rule certainly covers another, at the same position."""
+    if wide == narrow:
+        return True
+    if not isinstance(wide, TypedWord):
+        return False
+    pattern = TypedPattern(wide.type, wide.begins, wide.ends)
+    if isinstance(narrow, TypedWord):
+        # One word of the narrow kind shows whether what surrounds it fits the wide one.
+        nested = narrow.type == wide.type and wide.type in ("path", "url")
+        return nested and pattern.matches(f"{narrow.begins}x{narrow.ends}")
+    return isinstance(narrow, str) and narrow != REST and pattern.matches(narrow)

@@ -9,10 +9,11 @@ from app.policy.facts import CallFacts
 from app.policy.risk.model import Segment, Verdict
 from app.policy.rules.addresses import CallAddress, UrlPattern
 from app.policy.rules.call_view import CallView
-from app.policy.rules.definition import AnyOf, Conditions, RuleDefinition
+from app.policy.rules.definition import AnyOf, Conditions, RuleDefinition, TypedWord, WordPattern
 from app.policy.rules.fields import FieldMatcher, steps
 from app.policy.rules.places import CallPath, PathPattern
 from app.policy.rules.programs import certain_names, names_of, readings
+from app.policy.rules.typed_words import TypedPattern
 from app.policy.rules.words import (
     MAYBE,
     NO,
@@ -237,8 +238,7 @@ class Rule:
 def build_rule(rule_id: str, definition: RuleDefinition) -> Rule:
     """Compile the matchers of a valid definition."""
     wanted: Conditions = definition.match
-    positions = [word.any_of if isinstance(word, AnyOf) else [word] for word in wanted.argv or ()]
-    argv = tuple(map(compile_word, positions))
+    argv = tuple(_position(word) for word in wanted.argv or ())
     command = compile_word(wanted.command) if wanted.command else None
     return Rule(
         rule_id,
@@ -261,9 +261,16 @@ def build_rule(rule_id: str, definition: RuleDefinition) -> Rule:
             for word in argv[1:]
             if word.literals and not word.globs and not word.is_option
         ),
-        folded_argv=tuple(compile_word(map(str.casefold, words)) for words in positions),
+        folded_argv=tuple(_position(word, folded=True) for word in wanted.argv or ()),
         folded_command=compile_word(map(str.casefold, wanted.command or ())) if command else None,
     )
+
+
+def _position(word: WordPattern, *, folded: bool = False) -> PatternWord:
+    if isinstance(word, TypedWord):
+        return PatternWord(typed=TypedPattern(word.type, word.begins, word.ends))
+    choices = word.any_of if isinstance(word, AnyOf) else [word]
+    return compile_word(map(str.casefold, choices) if folded else choices)
 
 
 def broken_rule(rule_id: str, tool: str, problem: str) -> Rule:

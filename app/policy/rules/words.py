@@ -14,6 +14,7 @@ from fnmatch import translate
 from functools import lru_cache
 
 from app.policy.rules.globs import GLOBBED, is_wider, overlaps
+from app.policy.rules.typed_words import TypedPattern
 
 
 class WordMatch(IntEnum):
@@ -44,12 +45,14 @@ class PatternWord:
 
     Attributes:
         texts: the globs as written.
+        typed: a word of a kind, in rules that allow.
     """
 
     literals: frozenset[str] = frozenset()
     globs: tuple[re.Pattern[str], ...] = ()
     rest: bool = False
     texts: tuple[str, ...] = ()
+    typed: TypedPattern | None = None
 
     @property
     def is_option(self) -> bool:
@@ -64,6 +67,8 @@ class PatternWord:
 
     def covers(self, word: str) -> WordMatch:
         """Match like an allow rule: every expansion of a glob in the word must match."""
+        if self.typed is not None:
+            return YES if self.typed.matches(word) else NO
         if word in self.literals:
             return YES
         named = zip(self.globs, self.texts, strict=True)

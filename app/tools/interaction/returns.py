@@ -29,3 +29,6 @@ ESCALATE_RESULT = record(
     },
     to=TEXT,
 )
+REQUEST_RULE_RESULT = record(
+    proposal_id=TEXT, state=TEXT, covers=TEXT, overridden_by=listed(TEXT), duplicate=FLAG
+)

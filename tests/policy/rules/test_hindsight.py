@@ -57,7 +57,7 @@ def asked(outcome: str, *argv: str, code: str = "delete") -> AskedBefore:
 def test_what_is_always_approved_proposes_exactly_what_was_approved():
     known = [asked("approved", "rm", "*.pyc")] * 19 + [asked("approved", "rm", "a")]
 
-    found = figures(known, calls=400)
+    found = figures(known, {"default": 400})
 
     assert (found.prompts, found.prompts_per_100_calls) == (20, 5.0)
     assert found.codes[0].approve_rate == 1.0
@@ -82,5 +82,25 @@ def test_nothing_is_proposed_while_people_still_decide():
     never = [asked("approved", "x", code="service_access")] * 30
 
     for known in (few, declined, unanswered, never):
-        assert figures(known, calls=100).codes[0].proposals == ()
-    assert figures([], calls=0).prompts_per_100_calls == 0
+        assert figures(known, {"default": 100}).codes[0].proposals == ()
+    assert figures([], {}).prompts_per_100_calls == 0
+
+
+def test_the_budget_of_questions_is_counted_by_agent_and_reason():
+    asked = [
+        AskedBefore("bash", ("delete",), "approved", agent="coder", seconds=seconds)
+        for seconds in (0.5, 1.0, 4.0, 8.0, 60.0)
+    ]
+    asked.append(AskedBefore("bash", ("publish",), "declined", agent="coder", seconds=30.0))
+    asked.append(AskedBefore("bash", ("delete",), "expired", agent="tester"))
+
+    found = figures(asked, {"coder": 100, "tester": 50, "idle": 10})
+
+    assert (found.calls, found.prompts, found.prompts_per_100_calls) == (160, 7, 4.38)
+    coder, tester, idle = sorted(found.agents, key=lambda agent: -agent.prompts)
+    assert (coder.agent_id, coder.prompts, coder.prompts_per_100_calls) == ("coder", 6, 6.0)
+    assert (coder.times.median_s, coder.times.p90_s, coder.times.fast_share) == (4.0, 60.0, 0.4)
+    assert (tester.prompts_per_100_calls, tester.times.median_s) == (2.0, None)
+    assert (idle.agent_id, idle.prompts_per_100_calls) == ("idle", 0.0)
+    delete = next(code for code in found.codes if code.code == "delete")
+    assert (delete.asked, delete.prompts_per_100_calls) == (6, 3.75)

@@ -31,6 +31,7 @@ export const KINDS: Pairs = {
   "governance.plugins": ["Plugins reloaded", "重新加载插件"],
   "governance.project": ["Project changed", "更改项目"],
   "governance.rule": ["Rule changed", "更改规则"],
+  "governance.rule_proposal": ["Proposed rule", "规则提案"],
   "governance.skill": ["Skill changed", "更改技能"],
   "governance.source": ["Data source changed", "更改数据源"],
   "governance.substitution": ["Substitute changed", "更改代理审批人"],

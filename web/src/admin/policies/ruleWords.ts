@@ -26,16 +26,22 @@ export function definitionOf(rule: { definition?: unknown }): Definition {
     : { tool: "?", decision: "deny" };
 }
 
+type WordPattern = NonNullable<NonNullable<Definition["match"]>["argv"]>[number];
+
+/** One word of a command: as it stands, one of several, or any of a kind. */
+function wordInWords(word: WordPattern): string {
+  if (typeof word === "string") return word;
+  if ("any_of" in word) return `(${word.any_of.join("|")})`;
+  return `${word.begins ?? ""}<${word.type}>${word.ends ?? ""}`;
+}
+
 /** What a rule looks at, in one line. */
 export function conditionsInWords(definition: Definition): string {
   const match = definition.match;
   if (match == null) return "";
   const parts: string[] = [];
   if (match.argv != null) {
-    const words = match.argv.map((one) =>
-      typeof one === "string" ? one : `(${one.any_of.join("|")})`,
-    );
-    parts.push(words.join(" "));
+    parts.push(match.argv.map(wordInWords).join(" "));
   }
   if (match.command != null) parts.push(match.command.join(" | "));
   if (match.paths != null) parts.push(match.paths.join(", "));

@@ -1,0 +1,1 @@
+"""Proposals of rules from the history of this installation, for administrators to decide."""

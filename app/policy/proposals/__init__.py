@@ -1,0 +1,1 @@
+"""Proposals of rules, from recorded calls and the answers of people, with their proof."""
