@@ -74,13 +74,14 @@ def _past_call(
         cwd=project.root if project else "/",
         is_released=project.releases if project else never,
         agent_id=row.agent_id,
+        project_id=project.id if project else None,
         session_id=row.session_id,
         run_id=row.run_id,
         user_id=owner.user_id,
         asks=tool.name in resolved.confirmation,
         asks_by=setting.asks_by if setting else None,
     )
-    return PastCall(row.operation_id, facts)
+    return PastCall(row.operation_id, facts, row.started_at)
 
 
 def workspace_of(projects: Projects, project_id: str | None) -> Project | None:

@@ -279,6 +279,7 @@ class Admission:
             cwd=project.root if project else "/",
             kept_cwd=found.kept_cwd,
             agent_id=context.agent_id,
+            project_id=project.id if project else None,
             session_id=context.session_id,
             run_id=context.run_id,
             user_id=context.user_id,

@@ -358,6 +358,7 @@ class Executor:
         call.take(result.found)
         call.asked, call.asked_again = result.asked, result.again
         if result.is_edited:
+            call.ask_reasons = result.ask_reasons
             call.arguments_json = self._recorder.stored_arguments(call)
             call.note = EDITED + truncate(call.arguments_json, _MAX_SHOWN_CHARS)
 

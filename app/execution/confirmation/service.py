@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from app.core.clock import Clock, stamp
 from app.core.errors import (
-    AlreadyFinished,
     Conflict,
     NotFound,
     RateLimited,
@@ -326,9 +325,7 @@ class ConfirmationService:
         if grant is not None:
             self._grants.adopt(grant)
         if confirmation_id not in self._open.items:
-            raise AlreadyFinished(
-                "The call has ended without running", confirmation_id=confirmation_id
-            )
+            raise refusal(confirmation_id, status="cancelled", stored_digest="", by=None, digest="")
         self._resolve(confirmation_id, answer)
         if grant is not None:
             await self._release(grant, answer)
