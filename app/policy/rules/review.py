@@ -41,7 +41,7 @@ class RuleReview:
     ) -> None:
         self._definitions = definitions
         self._compiled = compiled or {}
-        self._beside: dict[str, list[dict[str, str]]] = {}
+        self._beside: dict[str, list[tuple[str, str, str]]] = {}
 
     @cached_property
     def _index(self) -> _IncludeIndex:
@@ -68,7 +68,11 @@ class RuleReview:
         alone = [
             {"code": code, "message": message} for code, message in _alone(definition, rule, around)
         ]
-        return [*alone, *beside]
+        others = [
+            {"code": code, "message": message, "rule_id": other}
+            for code, message, other in beside
+        ]
+        return [*alone, *others]
 
 
 class _IncludeIndex:
@@ -141,7 +145,7 @@ def _beside(
     definition: RuleDefinition,
     others: Mapping[str, RuleDefinition],
     active: list[str],
-) -> Iterable[dict[str, str]]:
+) -> Iterable[tuple[str, str, str]]:
     own = _STRENGTH[definition.decision]
     for other_key in active:
         other = others[other_key]
@@ -150,10 +154,9 @@ def _beside(
         strength = _STRENGTH[other.decision]
         if strength > own:
             message = f"{other_key} says {other.decision} to everything it matches"
-            yield {"code": "unreachable", "message": message, "rule_id": other_key}
+            yield "unreachable", message, other_key
         elif strength == own and _includes(definition, other) and _lasts(other, definition):
-            message = f"{other_key} says the same"
-            yield {"code": "duplicate", "message": message, "rule_id": other_key}
+            yield "duplicate", f"{other_key} says the same", other_key
 
 
 def _lasts(other: RuleDefinition, own: RuleDefinition) -> bool:

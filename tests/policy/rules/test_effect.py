@@ -84,7 +84,7 @@ OBSTACLES = [
     (deny("y", **argv("rm", "a")), "rm a", (deny("x", **argv("rm")),), {}),
     (allow(**argv("rm", "...")), "rm -rf /", (), {"floor": 1}),
     (allow(**argv("rm", "a")), "rm a; rm b", (), {"other_commands": 1}),
-    (allow(**argv("rm", "a")), "rm a > /etc/passwd", (), {"outside_command": 1}),
+    (allow(**argv("rm", "a")), "rm a > ~/.bashrc", (), {"outside_command": 1}),
     (allow(**argv("rm", "a")), 'rm a; eval "$(curl x)"', (), {"opaque": 1}),
     (
         allow(**argv("rm", "a")),

@@ -54,7 +54,15 @@ export function translate(
   values: Values = {},
   into: Language = told.language,
 ): string {
-  const [english, chinese]: readonly [string, string?] = TEXTS[key];
+  return filled(TEXTS[key], values, into);
+}
+
+/** One of the two texts, with `values` filled in as by `translate`. */
+function filled(
+  [english, chinese]: readonly [string, string?],
+  values: Values,
+  into: Language,
+): string {
   const template = into === "zh" ? (chinese ?? english) : english;
   return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
     const value = values[name];
@@ -68,4 +76,12 @@ export function translate(
 export function useTexts(): { t: Translate; language: Language } {
   const { language: chosen } = useSyncExternalStore(subscribe, () => told);
   return { t: (key, values) => translate(key, values, chosen), language: chosen };
+}
+
+/** Texts that a part of the pages brings with it, in the chosen language. */
+export function useOwnTexts<Key extends string>(
+  texts: Readonly<Record<Key, readonly [string, string?]>>,
+): (key: Key, values?: Values) => string {
+  const { language } = useTexts();
+  return (key, values = {}) => filled(texts[key], values, language);
 }

@@ -9,10 +9,23 @@ import { Alerts } from "./alerts";
 import { useConnection, useIdentity } from "./identity";
 
 const NAME = "Tollgate";
+const ENDINGS = 20;
 const InboxContext = createContext<readonly InboxEntry[]>([]);
+const EndedContext = createContext<readonly InboxEnding[]>([]);
+
+/** A request that has ended while the page was open. */
+export interface InboxEnding {
+  id: string;
+  title: string;
+  outcome: string;
+  by: string | null;
+}
 
 /** Confirmations and questions that the person may answer, oldest first. */
 export const useInbox = (): readonly InboxEntry[] => useContext(InboxContext);
+
+/** The newest requests that have ended, oldest first. */
+export const useInboxEndings = (): readonly InboxEnding[] => useContext(EndedContext);
 
 export function InboxProvider({ children }: { children: ReactNode }) {
   const connection = useConnection();
@@ -20,6 +33,7 @@ export function InboxProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [entries, setEntries] = useState<readonly InboxEntry[]>([]);
+  const [endings, setEndings] = useState<readonly InboxEnding[]>([]);
   const [alerts] = useState(() => new Alerts());
   const decides = may("approve") || may("chat");
 
@@ -27,6 +41,16 @@ export function InboxProvider({ children }: { children: ReactNode }) {
     if (!decides) return;
     const off = connection.watchInbox((message) => {
       setEntries((before) => inboxAfter(before, message));
+      if (message.type === "inbox_changed" && message.state === "closed") {
+        const { entry, outcome, by } = message;
+        const ending = {
+          id: entry.id,
+          title: entry.title,
+          outcome: outcome ?? "",
+          by: by ?? null,
+        };
+        setEndings((before) => [...before, ending].slice(-ENDINGS));
+      }
       alerts.take(message, (entry) => navigate(`/chat/${entry.session_id}`));
       void queries.invalidateQueries({ queryKey: ["admin", "confirmations"] });
       // The session may have begun elsewhere, or stand further down.
@@ -48,5 +72,9 @@ export function InboxProvider({ children }: { children: ReactNode }) {
     icon.href = icon.href.replace(/[^/]+$/, name);
   }, [count]);
 
-  return <InboxContext.Provider value={entries}>{children}</InboxContext.Provider>;
+  return (
+    <InboxContext.Provider value={entries}>
+      <EndedContext.Provider value={endings}>{children}</EndedContext.Provider>
+    </InboxContext.Provider>
+  );
 }

@@ -4,12 +4,13 @@ import { useMemo, useState } from "react";
 import { Link, Route } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
+import { EndedElsewhere, useEnded } from "../../chat/EndedElsewhere";
 import type { ConfirmationRequest } from "../../events/messages";
 import { useTexts } from "../../i18n";
 import { isObject, text } from "../../renderers/data";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
 import { useIdentity } from "../../shell/identity";
-import { useInbox } from "../../shell/inbox";
+import { useInbox, useInboxEndings } from "../../shell/inbox";
 import { Sections } from "../../shell/Sections";
 import { Foreign, Id, Pill, type PillTone, When } from "../parts/Bits";
 import { Empty, Loaded, More, Page } from "../parts/Page";
@@ -65,8 +66,13 @@ function useConfirmations(state: "pending" | null) {
 function Waiting() {
   const { t } = useTexts();
   const query = useConfirmations("pending");
+  const endings = useInboxEndings();
+  const waiting = (query.data ?? []).map((row) => row.confirmation_id);
+  const over = endings.map((one) => ({ ...one, message: null }));
+  const [ended, dismiss] = useEnded(waiting, over);
   return (
     <div className={css.stack}>
+      <EndedElsewhere ended={ended} onDismiss={dismiss} />
       <Loaded query={query}>
         {(rows) =>
           rows.length === 0 ? (
@@ -249,6 +255,7 @@ function common(t: ReturnType<typeof useTexts>["t"]) {
 
 function Answered() {
   const { t } = useTexts();
+  const { may } = useIdentity();
   const query = useConfirmations(null);
   return (
     <>
@@ -286,6 +293,21 @@ function Answered() {
                 cell: (row) => (row.by == null ? "–" : <Foreign>{row.by}</Foreign>),
               },
               ...common(t),
+              ...(may("admin")
+                ? [
+                    {
+                      head: t("admin.rules"),
+                      cell: (row: View) => (
+                        <Link
+                          className={css.link}
+                          to={`/admin/rules/new?confirmation=${encodeURIComponent(row.confirmation_id)}`}
+                        >
+                          {t("rules.make")}
+                        </Link>
+                      ),
+                    },
+                  ]
+                : []),
               { head: "ID", cell: (row) => <Id value={row.confirmation_id} /> },
             ]}
           />
