@@ -1,7 +1,7 @@
 /** A rule, as a form and as JSON, with its effect on past calls beside it. */
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useMemo, useState } from "react";
 import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { api, data, type Schemas } from "../../../api/client";
 import { parseObject } from "../../../chat/ConfirmationCard";
@@ -19,7 +19,7 @@ import parts from "../../parts/parts.module.css";
 import { type Definition, definitionOf } from "../ruleWords";
 import css from "./Builder.module.css";
 import { callLine } from "./callLine";
-import { wholeOf } from "./formModel";
+import { previewOf, scopeOf, wholeOf } from "./formModel";
 import { Reach } from "./Reach";
 import { RuleFields } from "./RuleFields";
 import { draftFrom, StartFrom } from "./StartFrom";
@@ -106,8 +106,14 @@ function Editor({ definition: first, stored, from: firstFrom }: EditorProps) {
   /** The text of the JSON tab where it differs from the definition. */
   const [written, setWritten] = useState<string | null>(null);
   const isBroken = written !== null && parseObject(written) === null;
-  const isWhole = !isBroken && definition.tool !== "" && definition.decision !== undefined;
+  const scope = scopeOf(definition);
+  const isWhole =
+    !isBroken &&
+    definition.tool !== "" &&
+    definition.decision !== undefined &&
+    (scope.kind === "global" || scope.id !== "");
   const settled = useSettled(definition, PAUSE_MS);
+  const preview = useMemo(() => previewOf(settled), [settled]);
   const isLocked = stored?.source === "file";
 
   function takeJson(text: string) {
@@ -178,7 +184,7 @@ function Editor({ definition: first, stored, from: firstFrom }: EditorProps) {
       </div>
       <div className={css.column}>
         <div className={css.beside}>
-          <Reach definition={isWhole ? settled : null} insteadOf={stored?.id} />
+          <Reach definition={isWhole ? preview : null} insteadOf={stored?.id} />
         </div>
       </div>
     </div>

@@ -162,6 +162,12 @@ export function wholeOf(definition: Definition): Definition {
   return { ...empty, enabled: true, ...definition } as Definition;
 }
 
+/** The definition as its effect is computed: a note that is still to be written changes nothing. */
+export function previewOf(definition: Definition): Definition {
+  const isMissing = text(definition.justification).trim() === "" && definition.decision !== "allow";
+  return isMissing ? { ...definition, justification: "…" } : definition;
+}
+
 const DAY_MS = 86_400_000;
 
 export const inDays = (days: number, now: number): string =>
