@@ -57,7 +57,7 @@ test("while arguments are edited, the badge and its key approve them as edited",
     await field.press("Control+Enter");
     await calls(page, "success").waitFor();
     const { calls: made } = await ask("GET", `/sessions/${page.url().split("/").at(-1)}/calls`);
-    assert.deepEqual(made[0].arguments, { command: "echo instead" });
+    assert.deepEqual(JSON.parse(made[0].function.arguments), { command: "echo instead" });
   }),
 );
 

@@ -18,7 +18,7 @@ const WIDTHS = [
 ];
 const PAGES = [
   ...["inbox", "sessions", "delegations"],
-  ...["tools", "tools/tool/bash", "rules", "rules/fatigue", "grants"],
+  ...["tools", "tools/tool/bash", "rules", "rules/new", "rules/fatigue", "grants"],
   ...["agents", "agents/writer", "tokens"],
   ...["audit", "queries", "usage"],
   ...["skills", "memory", "sources", "forum"],

@@ -25,14 +25,14 @@ interface Props {
   insteadOf: string | undefined;
 }
 
-export function Reach({ definition, insteadOf }: Props) {
-  const own = useOwnTexts(builder);
+/** The dry run of a definition; disabled for none. */
+function useReach({ definition, insteadOf }: Props) {
   const body = definition && {
     definition,
     last: LAST,
     ...(insteadOf === undefined ? {} : { instead_of: insteadOf }),
   };
-  const result = useQuery({
+  return useQuery({
     queryKey: ["admin", "rules", "reach", body],
     enabled: body !== null,
     retry: false,
@@ -40,10 +40,16 @@ export function Reach({ definition, insteadOf }: Props) {
     queryFn: () =>
       data(api.POST("/api/v1/admin/rules/dry-run", { body: body as NonNullable<typeof body> })),
   });
+}
+
+export function Reach(props: Props) {
+  const own = useOwnTexts(builder);
+  const { definition } = props;
+  const result = useReach(props);
   return (
     <Section title={own("reach")}>
       <div role="status" aria-busy={result.isFetching} className={css.reach} data-testid="reach">
-        {body === null ? (
+        {definition === null ? (
           <p className={css.quiet}>{own("reach.incomplete")}</p>
         ) : result.error !== null ? (
           <>
@@ -53,16 +59,33 @@ export function Reach({ definition, insteadOf }: Props) {
         ) : result.data === undefined ? (
           <p className={css.quiet}>{own("reach.working")}</p>
         ) : (
-          <ReachView result={result.data} isActive={definition?.enabled !== false} />
+          <ReachView result={result.data} isActive={definition.enabled !== false} />
         )}
       </div>
     </Section>
   );
 }
 
+/** The same in one line, where the whole stands further down. */
+export function ReachLine(props: Props) {
+  const own = useOwnTexts(builder);
+  const { data: result, error } = useReach(props);
+  if (props.definition === null || (result === undefined && error === null)) return null;
+  return (
+    <p className={css.ticker} aria-hidden>
+      {error !== null || result === undefined
+        ? own("reach.invalid")
+        : headline(own, result.judged, result.matched, changedBy(result))}
+    </p>
+  );
+}
+
+const changedBy = (result: Result): number =>
+  result.changes.reduce((sum, change) => sum + change.calls, 0);
+
 function ReachView({ result, isActive }: { result: Result; isActive: boolean }) {
   const own = useOwnTexts(builder);
-  const changed = result.changes.reduce((sum, change) => sum + change.calls, 0);
+  const changed = changedBy(result);
   const { judged, matched } = result;
   const unknown = result.not_judged + result.unknowable;
   return (

@@ -20,7 +20,7 @@ import { type Definition, definitionOf } from "../ruleWords";
 import css from "./Builder.module.css";
 import { callLine } from "./callLine";
 import { previewOf, scopeOf, wholeOf } from "./formModel";
-import { Reach } from "./Reach";
+import { Reach, ReachLine } from "./Reach";
 import { RuleFields } from "./RuleFields";
 import { draftFrom, StartFrom } from "./StartFrom";
 
@@ -181,6 +181,7 @@ function Editor({ definition: first, stored, from: firstFrom }: EditorProps) {
             )}
           </SaveForm>
         </Section>
+        <ReachLine definition={isWhole ? preview : null} insteadOf={stored?.id} />
       </div>
       <div className={css.column}>
         <div className={css.beside}>

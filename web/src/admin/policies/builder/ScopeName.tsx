@@ -17,6 +17,8 @@ export function ScopeName({ definition }: { definition: Definition }) {
   const own = useOwnTexts(builder);
   const { kind, id } = scopeOf(definition);
   if (kind === "global") return own("scope.global");
+  // Calls that name no agent have no page of their own.
+  if (kind === "agent" && id === "default") return `${own("scope.in.agent")} ${id}`;
   return (
     <>
       {own(`scope.in.${kind}`)}{" "}
