@@ -69,8 +69,7 @@ class RuleReview:
             {"code": code, "message": message} for code, message in _alone(definition, rule, around)
         ]
         others = [
-            {"code": code, "message": message, "rule_id": other}
-            for code, message, other in beside
+            {"code": code, "message": message, "rule_id": other} for code, message, other in beside
         ]
         return [*alone, *others]
 

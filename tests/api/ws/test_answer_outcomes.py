@@ -107,16 +107,17 @@ async def test_an_answer_after_the_expiry_finds_it_expired(tmp_path: Path):
         assert "person" not in done["error"]["message"].lower()
 
 
-@pytest.mark.parametrize("target", ["run", "tool_call"])
+@pytest.mark.parametrize("target", ["run", "call"])
 async def test_an_answer_to_a_cancelled_call_finds_it_finished(tmp_path: Path, target: str):
     async with two_viewers(tmp_path) as (running, ann, root):
         request = await asked(running, ann, root)
-        await ann.command(
+        cancelled = await ann.command(
             type="cancel",
             session_id=request["session_id"],
             target=target,
             target_id=request["run_id" if target == "run" else "tool_call_id"],
         )
+        assert cancelled["type"] == "ack", cancelled
         assert await both_see(ann, root, request) == ("cancelled", None)
         late = await reply(root, request, "approve_once")
         assert refused(late) == ("already_finished", "cancelled", None)
