@@ -119,8 +119,10 @@ async def test_the_stored_rules_that_match_are_named_with_why_some_do_not_apply(
         "expires_at": "2999-01-01T00:00:00Z",
     }
     build = {"command": "rm -rf build"}
-    async with serving(settings_for(tmp_path)) as running, user(running, "root", "admin") as root:
-        (tmp_path / "web").mkdir()
+    for name in ("data", "web"):
+        (tmp_path / name).mkdir()
+    settings = settings_for(tmp_path / "data")
+    async with serving(settings) as running, user(running, "root", "admin") as root:
         made = await root.post(
             "/admin/projects", json={"name": "web", "root": str(tmp_path / "web")}
         )

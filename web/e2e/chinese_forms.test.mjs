@@ -74,7 +74,7 @@ test("the fields of a rule that are wrong are told in Chinese", LIMIT, () =>
     await page
       .getByLabel("定义（JSON）")
       .fill('{"tool": "bash", "decision": "allow", "match": {"colour": "red"}}');
-    await page.getByText("没有效果：规则无效").waitFor();
+    await page.getByTestId("reach").getByText("没有效果：规则无效").waitFor();
     const alert = page.locator("main").getByRole("alert");
     await alert.getByText("输入不符合要求").waitFor();
     await alert.getByText("Extra inputs are not permitted").waitFor();

@@ -322,7 +322,7 @@ async def test_a_rule_is_drafted_from_a_call_and_from_a_past_decision(
     }
     assert drafted["project_id"] == "default"
 
-    session = serving.service.sessions.create(user_id="local")
+    session = serving.session(user_id="local")
     watcher = Watcher()
     session.log.subscribers.add(watcher)
     risky = CallRequest("c1", "bash", {"command": "rm -rf gone"})
