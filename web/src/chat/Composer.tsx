@@ -20,7 +20,6 @@ import { notifyError } from "../shell/notify";
 import { AttachedFiles } from "./AttachedFiles";
 import { type Attachment, mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
-import { UNSENT } from "./ConfirmationCard";
 import { type Draft, draftAt, keepDraft, together, useDraftAt } from "./drafts";
 import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
@@ -163,12 +162,7 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
       )}
       {menu.list}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped; the button does the same */}
-      <div
-        className={css.box}
-        {...(isEmpty ? {} : { [UNSENT]: true })}
-        onDrop={drop}
-        onDragOver={(event) => event.preventDefault()}
-      >
+      <div className={css.box} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
         <AttachedFiles
           attached={attached}
           sending={sending}

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, model_validator
 from app.agents.decision_replay import fatigue, past_calls, workspace_of
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.rules import DEFINITION
+from app.api.rest.admin.rules import DEFINITION, RuleWarning
 from app.api.rest.body import Body, Identifier
-from app.api.rest.examples import example
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat
@@ -25,12 +25,12 @@ from app.core.text import dump_json
 from app.policy.decision import Decision
 from app.policy.evaluator import decide
 from app.policy.facts import CallFacts, never
-from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from app.policy.rules.call_view import CallView
 from app.policy.rules.compile import compile_rule
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.dry_run import Effect, compare
+from app.policy.rules.effect import RuleProbe, RuleReach, rule_match, view_of
 from app.policy.rules.rule import Rule
 
 router = routes_of("admin", below="/admin")
@@ -47,6 +47,16 @@ _DECISION: dict[str, Any] = {
     "floor": False,
     "opaque": False,
     "findings": [{"code": "draft", "segment": 0, "why": "Nothing is pushed from here"}],
+}
+
+
+_CALL: dict[str, Any] = {
+    "operation_id": "op_7f3a9c000001",
+    "tool_name": "bash",
+    "arguments": {"command": "git push"},
+    "session_id": "ses_1",
+    "started_at": MOMENT,
+    "masked": False,
 }
 
 
@@ -147,6 +157,53 @@ class Change(BaseModel):
     examples: list[dict[str, Any]] = Field(description="Up to twenty, with redacted arguments.")
 
 
+class TriedCall(BaseModel):
+    """Past call, with redacted arguments."""
+
+    operation_id: str
+    tool_name: str
+    arguments: dict[str, Any]
+    session_id: str | None = None
+    agent_id: str | None = None
+    project_id: str | None = None
+    started_at: str
+    masked: bool = Field(description="Whether arguments are masked.")
+
+
+class MatchedCall(TriedCall):
+    """Past call that the rule matches."""
+
+    model_config = example(**_CALL, before="allow", after="deny")
+
+    before: Literal["allow", "ask", "deny"]
+    after: Literal["allow", "ask", "deny"]
+
+
+class NearMissedCall(TriedCall):
+    """Past call that the rule does not match."""
+
+    model_config = example(**_CALL, verdict="allow", missed=["argv"])
+
+    verdict: Literal["allow", "ask", "deny"]
+    missed: list[Literal["argv", "command", "fields", "paths", "urls", "scope"]] = Field(
+        description="Conditions that the call does not meet."
+    )
+
+
+class ObstacleView(BaseModel):
+    """Reason why calls that the rule matches keep their verdict."""
+
+    model_config = example(code="denied_already", calls=3, rule_id="rul_2")
+
+    code: str = Field(
+        description="`floor`, `denied_already`, `asked_already`, `allowed_already`, "
+        "`runs_already`, `rule_asks`, `setting_asks`, `rule_unresolved`, `invalid_rule`, "
+        "`opaque`, `outside_command`, `other_commands` or `only_maybe`."
+    )
+    calls: int
+    rule_id: str | None = Field(default=None, description="The other rule that is the reason.")
+
+
 class DryRunResult(BaseModel):
     """Effect of the rule on the calls."""
 
@@ -160,6 +217,9 @@ class DryRunResult(BaseModel):
         after={"allow": 41, "ask": 1, "deny": 2},
         changes=[],
         warnings=[],
+        matches=[],
+        near_misses=[],
+        obstacles=[],
     )
 
     summary: str
@@ -174,7 +234,14 @@ class DryRunResult(BaseModel):
     before: dict[str, int]
     after: dict[str, int]
     changes: list[Change]
-    warnings: list[dict[str, str]]
+    warnings: list[RuleWarning]
+    matches: list[MatchedCall] = Field(description="Up to twenty calls the rule matches.")
+    near_misses: list[NearMissedCall] = Field(
+        description="Up to ten calls of its tools that it does not match, the nearest first."
+    )
+    obstacles: list[ObstacleView] = Field(
+        description="Why matched calls keep their verdict, the most frequent reason first."
+    )
 
 
 class AnswerTimesView(BaseModel):
@@ -275,10 +342,7 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
     now = service.clock.time()
     rule = _draft(service, body.definition) if body.definition else None
     rule_set = service.rule_sets.with_rule(rule)
-    report = None
-    if facts.tool.shell is not None:
-        report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
-    sight = CallView(facts, report)
+    sight = view_of(facts)
     voices = [
         _voice(known, sight)
         for known in rule_set.for_tool(facts.tool.name)
@@ -310,16 +374,22 @@ async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRun
         body.last,
     )
     now = service.clock.time()
+    before = service.rule_sets.current()
+    others = {known.id: known for known in before.rules if known.id != body.instead_of}
+    probe = RuleProbe(rule, body.definition, others, now)
     # Deciding thousands of commands takes a while and must not block the loop.
-    effect = await asyncio.to_thread(compare, calls, service.rule_sets.current(), after, DRAFT, now)
+    effect = await asyncio.to_thread(compare, calls, before, after, DRAFT, now, probe)
+    # The draft takes the place of the stored rule, so that it is not compared with itself.
+    key = body.instead_of or DRAFT
     review = service.rule_sets.review(
         now,
         agents=service.governance.snapshot.agents,
-        keys=[DRAFT],
-        further={DRAFT: body.definition},
+        projects=[project.id for project in service.projects.list_all()],
+        keys=[key],
+        further={key: body.definition},
     )
     warned = await asyncio.to_thread(review)
-    return _result(effect, not_judged, warned[DRAFT])
+    return _result(effect, probe.reach(), not_judged, warned[key])
 
 
 @router.get("/rules/fatigue", summary="Get approval frequency", responses=problems())
@@ -391,18 +461,15 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
 
 def _voice(rule: Rule, sight: CallView) -> RuleVoice:
     if rule.verdict is Verdict.ALLOW:
-        covered = sorted(rule.covers(sight))
-        said = bool(covered) or (sight.report is None and rule.allows(sight))
-        return RuleVoice(
-            id=rule.id, decision="allow", match="yes" if said else "no", segments=covered
-        )
-    match, at = rule.match(sight)
-    name: Literal["no", "maybe", "yes"] = ("no", "maybe", "yes")[match]
+        segments = sorted(rule.covers(sight))
+    else:
+        at = rule.match(sight)[1]
+        segments = [] if at is None else [at]
     return RuleVoice(
         id=rule.id,
         decision=rule.verdict.value,
-        match=name,
-        segments=[] if at is None else [at],
+        match=rule_match(rule, sight),
+        segments=segments,
     )
 
 
@@ -422,7 +489,9 @@ def _explained(decision: Decision) -> Explained:
     )
 
 
-def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> DryRunResult:
+def _result(
+    effect: Effect, reach: RuleReach, not_judged: int, warned: list[dict[str, str]]
+) -> DryRunResult:
     changed = sum(effect.changes.values())
     after = effect.after
     summary = (
@@ -436,7 +505,7 @@ def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> Dr
     return DryRunResult(
         summary=summary,
         judged=effect.judged,
-        matched=effect.matched,
+        matched=reach.matched,
         not_judged=not_judged,
         unknowable=effect.unknowable,
         before={str(key): count for key, count in effect.before.items()},
@@ -450,5 +519,19 @@ def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> Dr
             )
             for kind, count in effect.changes.items()
         ],
-        warnings=warned,
+        warnings=[RuleWarning(**warning) for warning in warned],
+        matches=[
+            MatchedCall(**call.to_dict(), before=was.verdict.value, after=would.verdict.value)
+            for call, was, would in reach.matches
+        ],
+        near_misses=[
+            NearMissedCall(
+                **miss.call.to_dict(), verdict=miss.verdict.value, missed=list(miss.missed)
+            )
+            for miss in reach.misses
+        ],
+        obstacles=[
+            ObstacleView(code=obstacle.code, calls=count, rule_id=obstacle.rule_id)
+            for obstacle, count in reach.obstacles.most_common()
+        ],
     )

@@ -56,5 +56,6 @@ export const common = {
   "field.finished": ["Ended", "结束"],
   "field.until": ["Expires", "有效期至"],
   "field.actions": ["Actions", "操作"],
+  "rules.make": ["Make a rule", "创建规则"],
   "tokens.used": ["Last used", "最近使用"],
 } as const satisfies Record<string, readonly [string, string?]>;
