@@ -8,6 +8,7 @@ const LIMIT = { timeout: 120_000 };
 const reach = (page) => page.getByTestId("reach");
 const word = (page, position) => page.getByLabel(`Word ${position}`, { exact: true });
 const open = (page, path) => page.goto(`${service.url}/admin/${path}`);
+const decision = (page, word) => page.locator("form label").getByText(word, { exact: true });
 const save = (page) => page.getByRole("button", { name: "Save" });
 const run = (command) => ask("POST", "/tools/bash/call", { arguments: { command } });
 
@@ -23,7 +24,7 @@ test(
       await call.waitFor({ state: "attached" });
       await recent.selectOption(await call.getAttribute("value"));
       await reads(() => word(page, 3).inputValue(), "world");
-      await page.getByText("Deny", { exact: true }).click();
+      await decision(page, "Deny").click();
       await page.getByLabel("Note").fill("Silence is golden.");
       await reach(page)
         .getByText(/^Matches 1 of the last \d+ calls and changes 1\.$/)
@@ -61,7 +62,7 @@ test("why a rule has no effect is said in place, with a link to the rule in its 
       match: { argv: ["ls", "..."] },
     });
     await open(page, "rules/new");
-    await page.getByText("Allow", { exact: true }).click();
+    await decision(page, "Allow").click();
     await page.getByRole("button", { name: "Add word" }).click();
     await word(page, 1).fill("ls");
     await page.getByRole("button", { name: "Add word" }).click();

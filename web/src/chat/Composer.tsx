@@ -5,7 +5,9 @@ import {
   type ClipboardEvent,
   type DragEvent,
   type KeyboardEvent,
+  lazy,
   type RefObject,
+  Suspense,
   useEffect,
   useId,
   useRef,
@@ -21,7 +23,6 @@ import { AttachedFiles } from "./AttachedFiles";
 import { type Attachment, mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
 import { type Draft, draftAt, keepDraft, together, useDraftAt } from "./drafts";
-import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
 import { OtherFileThere, type Sending } from "./uploads";
 
@@ -39,6 +40,8 @@ interface Props {
   children?: React.ReactNode;
 }
 
+/** Few messages call a tool by name. */
+const ToolForm = lazy(async () => ({ default: (await import("./ToolForm")).ToolForm }));
 const SLASH = /^\/([\w\p{L}-]*)$/u;
 const SHOWN = 40;
 
@@ -149,16 +152,18 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
   return (
     <div className={css.whole}>
       {tool !== null && (
-        <ToolForm
-          key={tool.name}
-          tool={tool}
-          busy={calling}
-          onRun={(args) => void run(args)}
-          onCancel={() => {
-            setTool(null);
-            field.current?.focus();
-          }}
-        />
+        <Suspense fallback={null}>
+          <ToolForm
+            key={tool.name}
+            tool={tool}
+            busy={calling}
+            onRun={(args) => void run(args)}
+            onCancel={() => {
+              setTool(null);
+              field.current?.focus();
+            }}
+          />
+        </Suspense>
       )}
       {menu.list}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped; the button does the same */}
