@@ -22,7 +22,9 @@ from app.catalog.plugins import Plugins
 from app.catalog.registry import ToolRegistry
 from app.channels.channels import Channels
 from app.channels.notifications.chat_answers import ChatLinks
+from app.channels.notifications.listeners import ChannelListeners
 from app.channels.notifications.notifications import Notifications
+from app.channels.notifications.sender import ChannelTrouble
 from app.channels.notifications.web_push import VapidKeys
 from app.config.settings import Settings
 from app.core.clock import Clock
@@ -115,6 +117,7 @@ class Service:
     limits: Limiter
     memory: MemoryAdministration
     metrics: Metrics
+    chat_listeners: ChannelListeners
     notices: NoticeFeed
     notifications: Notifications
     projects: Projects
@@ -143,6 +146,11 @@ class Service:
     def database(self) -> Database:
         """Database for queries."""
         return self.reading.database
+
+    @property
+    def channel_troubles(self) -> tuple[ChannelTrouble, ...]:
+        """Channels that do not deliver notifications, or whose answers do not arrive."""
+        return (*self.notifications.sender.troubles, *self.chat_listeners.troubles)
 
     @property
     def archive(self) -> SessionQueries:

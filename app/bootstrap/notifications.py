@@ -64,7 +64,7 @@ async def open_notifications(runtime: Runtime, push_keys: VapidKeys) -> Notifica
         days=settings.notifications.history_days,
     )
     await notifications.load()
-    await notifications.channels.ensure(BROWSERS, name="Browsers", kind=WEB_PUSH)
+    await notifications.channels.ensure(BROWSERS, name="browsers", kind=WEB_PUSH)
     return notifications
 
 

@@ -142,6 +142,7 @@ def composed(runtime: Runtime, notified: NotificationParts, **parts: Any) -> Com
         limits=runtime.limits,
         memory=runtime.memory,
         metrics=runtime.metrics,
+        chat_listeners=notified.listeners,
         notices=notified.notices,
         notifications=notified.notifications,
         projects=runtime.projects,

@@ -122,7 +122,9 @@ class Person:
 
     async def _answer(self, asked: dict[str, Any]) -> None:
         reply = ConfirmationReply(self.option_id, asked["digest"])
-        await self.runtime.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
+        await self.runtime.confirmations.answer(
+            asked["confirmation_id"], reply, Approver("boss", is_admin=True)
+        )
 
 
 @dataclass

@@ -249,7 +249,9 @@ async def answer_everything(
 ) -> None:
     for asked in runtime.confirmations.pending(session_id):
         reply = ConfirmationReply(option_id, asked["digest"])
-        await runtime.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
+        await runtime.confirmations.answer(
+            asked["confirmation_id"], reply, Approver("boss", is_admin=True)
+        )
     run = runs.active(session_id)
     if run is not None:
         async with asyncio.timeout(PATIENCE_S):

@@ -16,6 +16,7 @@ from app.core.redaction import MASK
 from app.db.engine import Database
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.governance.approvals.approver import Approver
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
 from app.governance.audit.log import Level
 from app.governance.audit.verify import verify
@@ -166,7 +167,7 @@ async def test_a_question_is_in_the_audit_before_anybody_is_asked(lab: Lab):
         # What the client has seen is committed; the database has the decision too.
         (decided,) = await rows(lab)
         assert (decided["kind"], decided["verdict"], ran) == ("call.decided", "ask", [])
-        await lab.answer("approve_once", asked, by="boss")
+        await lab.answer("approve_once", asked, by=Approver("boss", is_admin=True))
         await task
     finished = (await rows(lab))[-1]
     assert (finished["verdict"], finished["outcome"]) == ("ask", "success")

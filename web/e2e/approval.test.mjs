@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axeOf, composer, counts, listen, reads, request, say } from "./harness.mjs";
+import { worker } from "./phone.mjs";
 import { browser, scene, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -65,64 +66,6 @@ async function stub(context, page) {
   });
 }
 
-/** The service worker, with notifications that a browser without a screen can show. */
-async function worker(page, context) {
-  await reads(() => context.serviceWorkers().length, 1);
-  const [found] = context.serviceWorkers();
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
-  await found.evaluate(() => {
-    self.shown = [];
-    self.opened = [];
-    self.registration.showNotification = async (title, options) => {
-      self.shown = self.shown.filter((one) => one.tag !== options.tag);
-      const close = () => {
-        self.shown = self.shown.filter((one) => one.tag !== options.tag);
-      };
-      self.shown.push({ title, ...options, close });
-    };
-    self.registration.getNotifications = async ({ tag }) =>
-      self.shown.filter((one) => one.tag === tag);
-    self.clients.openWindow = async (address) => void self.opened.push(address);
-    self.click = async (action) => {
-      const event = new ExtendableEvent("notificationclick");
-      let done;
-      Object.assign(event, { notification: self.shown[0], action });
-      event.waitUntil = (work) => {
-        done = work;
-      };
-      self.dispatchEvent(event);
-      await done;
-    };
-  });
-  const devtools = await context.newCDPSession(page);
-  const registered = new Promise((resolve) =>
-    devtools.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
-      if (registrations.length > 0) resolve(registrations[0].registrationId);
-    }),
-  );
-  await devtools.send("ServiceWorker.enable");
-  const registrationId = await registered;
-  return {
-    push: (message) =>
-      devtools.send("ServiceWorker.deliverPushMessage", {
-        origin: service.url,
-        registrationId,
-        data: typeof message === "string" ? message : JSON.stringify(message),
-      }),
-    shown: () =>
-      found.evaluate(() =>
-        self.shown.map(({ title, body, actions, silent }) => [
-          title,
-          body,
-          actions.map((one) => one.title),
-          silent,
-        ]),
-      ),
-    click: (action) => found.evaluate((name) => self.click(name), action),
-    opened: () => found.evaluate(() => self.opened),
-  };
-}
-
 /** Have a call wait, and return its confirmation. */
 async function waiting(page, command) {
   await page.goto(`${service.url}/chat`);
@@ -183,7 +126,7 @@ test("a pushed request opens on a page of its own and is approved there", LIMIT,
     const asked = await waiting(desk, "rm -rf old-build");
     await onPhone(async (page, context) => {
       await page.getByRole("button", { name: "Notify this device" }).click();
-      const phone = await worker(page, context);
+      const phone = await worker(page, context, service.url);
       await phone.push(pushed(asked));
       await reads(phone.shown, [
         ["Approval needed: bash", "rm -rf old-build", ["Open", "Decline"], false],
@@ -219,7 +162,7 @@ test("the button of a notification declines, an address alone does not", LIMIT, 
     const address = `${service.url}/approvals/${asked.confirmation_id}?intent=decline`;
     await onPhone(async (page, context) => {
       await page.getByRole("button", { name: "Notify this device" }).click();
-      const phone = await worker(page, context);
+      const phone = await worker(page, context, service.url);
       await page.goto(address);
       await page.getByText("rm -rf declined").first().waitFor();
       await reads(() => new URL(page.url()).search, "");
@@ -261,7 +204,7 @@ test("a request that ends elsewhere ends on the phone, in both languages", LIMIT
 test("what is pushed and cannot be read still shows something", LIMIT, () =>
   onPhone(async (page, context) => {
     await page.getByRole("button", { name: "Notify this device" }).click();
-    const phone = await worker(page, context);
+    const phone = await worker(page, context, service.url);
     await phone.push("no JSON");
     await reads(phone.shown, [["A request is waiting for you", "", [], false]]);
     await phone.click("");

@@ -112,7 +112,7 @@ test("two approvers approve what an administrator has set up", LIMIT, () =>
     await say(owner, "hello there");
     await owner.getByText("You said: hello there").waitFor();
     await say(owner, "run rm -rf listed");
-    await owner.getByText(/bars the user whose agent made the call/).waitFor();
+    await owner.getByText(/bars its requester/).waitFor();
     await counts(owner.getByText("the owner of the session"), 0);
     await owner.getByText("0 of 2 approvals").waitFor();
     await counts(owner.getByRole("button", { name: /Approve once/ }), 0);

@@ -3,6 +3,7 @@
     python e2e/service.py      prints one line of JSON: url, token, other (bob's),
                                data, shop; ends with its input
     python e2e/service.py broken    the same with plugins and a hook that do not work
+    python e2e/service.py push=ORIGIN    the same with a push service that may be on loopback
 
 Each line of input lets a message go on that has stopped in its middle (the scene `half`).
 What the model does is chosen by the first word of the user's text: see `scene`.
@@ -21,6 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from app.config.push import PushSettings
 from app.config.sections import HookSettings
 from app.config.sources import SourceSettings
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
@@ -132,6 +134,7 @@ async def main() -> None:
                 allow_anonymous=False,
                 anthropic_api_key="none",
                 anthropic_base_url=model.base_url,
+                push=PushSettings(trusted_origins=_push_services()),
                 **(_broken(folder / "plugins") if "broken" in sys.argv else {}),
             )
             async with serving(settings) as running:
@@ -145,6 +148,10 @@ async def main() -> None:
                 await _obey()
     finally:
         shutil.rmtree(base, ignore_errors=True)
+
+
+def _push_services() -> list[str]:
+    return [word.removeprefix("push=") for word in sys.argv if word.startswith("push=")]
 
 
 def _broken(folder: Path) -> dict[str, Any]:

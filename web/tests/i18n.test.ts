@@ -10,6 +10,13 @@ import { chat } from "../src/i18n/texts/chat";
 import { common as shared } from "../src/i18n/texts/common";
 import { shell } from "../src/i18n/texts/shell";
 
+/** Every source of the pages, as text. */
+const SOURCES = import.meta.glob<string>("../src/**/*.{ts,tsx}", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+
 type Entry = [string, readonly [string, string?]];
 const common: Entry[] = Object.entries(TEXTS);
 const entries: Entry[] = [
@@ -53,6 +60,23 @@ describe("texts", () => {
   it("has the titles of the menu before an admin page is loaded", () => {
     const titles = [...ADMIN_GROUPS, ...ADMIN_PAGES].map(({ title }) => title);
     expect(titles.filter((title) => !(title in shared))).toEqual([]);
+  });
+
+  it("has what other pages say before an admin page is loaded", () => {
+    const late = Object.keys(admin);
+    const early = Object.entries(SOURCES).filter(([path]) => !/\/(admin|i18n)\//.test(path));
+    expect(early.length).toBeGreaterThan(50);
+    const used = early.flatMap(([path, source]) =>
+      [...source.matchAll(/\bt\(\s*(?:"([\w.]+)"|`([\w.]+\.)\$)/g)].map(
+        ([, key, begin]) => [path, key ?? begin ?? ""] as const,
+      ),
+    );
+    const says = (begin: string, key: string) =>
+      begin.endsWith(".") ? key.startsWith(begin) : key === begin;
+    const known = (begin: string) => common.some(([key]) => says(begin, key) && !(key in admin));
+    expect(
+      used.filter(([, begin]) => late.some((key) => says(begin, key)) && !known(begin)),
+    ).toEqual([]);
   });
 
   it("fills in values and takes the form that fits a number", () => {

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import time
 
 from app.core.error_boundary import ErrorBoundary
 
@@ -32,23 +33,26 @@ class ListenerState:
         service: name of the chat service.
         error: why it is not connected, without secrets; None while it is, and before the first
             attempt.
+        since: Unix time of the first failure in a row; None while it is connected.
     """
 
     service: str
     connected: bool = False
     error: str | None = None
+    since: float | None = None
 
     def up(self) -> None:
         """Record that the service answers."""
         if self.error is not None:
             log.info("%s: answers are received again", self.service)
-        self.connected, self.error = True, None
+        self.connected, self.error, self.since = True, None, None
 
     def down(self, reason: str) -> None:
         """Record that it does not, and why."""
         if self.error != reason:
             log.warning("%s: answers are not received: %s", self.service, reason)
         self.connected, self.error = False, reason
+        self.since = self.since or time()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from app.channels.notifications.channel_store import NotificationChannel, Notifi
 from app.channels.notifications.chat_answers import ChatAnswers
 from app.channels.notifications.kinds import TransportServices
 from app.channels.notifications.listener import ListenerState
+from app.channels.notifications.sender import ChannelTrouble
+from app.core.clock import stamp
 from app.core.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
@@ -44,9 +46,15 @@ class ChannelListeners:
         channels.on_change(self._changed.set)
 
     @property
-    def states(self) -> dict[str, ListenerState]:
-        """Return the states of the running listeners, by channel."""
-        return {key[0]: listener.state for key, (listener, _) in self._running.items()}
+    def troubles(self) -> tuple[ChannelTrouble, ...]:
+        """Channels whose answers do not arrive."""
+        found = []
+        for (channel_id, _), (listener, _) in self._running.items():
+            state, channel = listener.state, self._channels.find(channel_id)
+            if state.since is not None and channel is not None:
+                error = f"answers are not received: {state.error}"
+                found.append(ChannelTrouble(channel_id, channel.name, error, stamp(state.since)))
+        return tuple(found)
 
     async def run(self) -> None:
         """Follow the channels until cancelled."""

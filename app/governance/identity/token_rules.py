@@ -11,6 +11,7 @@ from app.core.errors import InvalidInput
 SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read", "desktop")
 # A scope of its own for each approver group: `approve:payments`.
 APPROVE_GROUP = "approve:"
+MAX_SCOPES = 50
 # A token's name is its user's name: these own sessions without an issued token.
 LOCAL_USER = "local"
 ADMIN_USER = "admin"

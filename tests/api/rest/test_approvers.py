@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.people import WORK, user
+from tests.api.people import WORK, holding, user
 from tests.api.rest.test_confirmations import RM, ask
 from tests.support.service import Running
 from tests.support.source import ROOT
@@ -274,3 +274,16 @@ async def test_an_administrator_cannot_approve_a_call_sent_in_a_session_of_anoth
             path = f"/confirmations/{asked['confirmation_id']}"
             decline = {"option_id": "decline", "digest": asked["digest"]}
             assert (await it.root.post(path, json=decline)).json()["outcome"] == "declined"
+
+
+async def test_a_token_for_a_group_is_created_over_rest(serving: Running):
+    async with case(serving) as it:
+        body = {"name": "zoe", "scopes": ["approve:payments"]}
+        made = await it.root.post("/admin/tokens", json=body)
+        assert made.status_code == 201, made.text
+        async with holding(serving, made.json()["secret"]) as zoe:
+            assert (await zoe.get(it.path)).status_code == 200
+            assert (await zoe.get("/me")).json()["scopes"] == ["approve:payments"]
+        for wrong in ("approve:", "approve:a b", "Approve:payments"):
+            answer = await it.root.post("/admin/tokens", json={"name": "x", "scopes": [wrong]})
+            assert answer.status_code == 422, wrong

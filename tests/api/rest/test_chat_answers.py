@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from tests.api.people import WORK, user
 from tests.api.rest.test_confirmations import ask
 from tests.channels.notifications.bot_api import TOKEN, BotApi
-from tests.channels.notifications.chat_lab import running
+from tests.channels.notifications.chat_lab import PATIENCE_S, running
 from tests.support.service import Running
 
 ANN, BOB, EVE = 41, 42, 43
@@ -33,6 +34,10 @@ class Chats:
         before = len(self.api.of("sendMessage"))
         await self.api.say(sender, f"/link {code}", number)
         assert "Linked to" in (await self.api.texts(before + 1))[-1]
+
+    async def link_nothing(self) -> None:
+        """End the poll that is under way."""
+        await self.api.say(EVE, "hello", 90)
 
     async def asked(self) -> tuple[dict[str, Any], dict[str, str]]:
         """A request in a session of ann, and the capabilities of the buttons that she got."""
@@ -133,3 +138,16 @@ async def test_an_answer_elsewhere_edits_the_message(chats: Chats):
     assert edited["chat_id"] == str(ANN)
     assert "declined" in edited["text"].lower()
     assert "callback_data" not in str(edited)
+
+
+async def test_a_channel_whose_answers_do_not_arrive_is_shown(chats: Chats):
+    chats.api.refusals["getUpdates"] = [BotApi.refusal(401, "Unauthorized")] * 1000
+    await chats.link_nothing()
+    path = f"/admin/notification-channels/{chats.channel_id}"
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            health = (await chats.root.get(path)).json()["health"]
+            if health["state"] == "failing":
+                break
+    assert "answers are not received" in health["error"]
+    assert TOKEN not in str(health)

@@ -101,7 +101,7 @@ async def _installation(service: Service) -> Installation:
         conditions=service.conditions.current,
         is_running=True,
         blockages=tuple(service.loop_watch.blockages) if service.loop_watch else (),
-        channel_troubles=service.notifications.sender.troubles,
+        channel_troubles=service.channel_troubles,
     )
 
 

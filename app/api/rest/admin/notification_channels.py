@@ -171,7 +171,7 @@ class _Views:
     """Views of channels with the health of this moment."""
 
     def __init__(self, service: Service, backlog: dict[str, Any]) -> None:
-        self._troubles = {item.channel_id: item for item in service.notifications.sender.troubles}
+        self._troubles = {item.channel_id: item for item in service.channel_troubles}
         self._backlog = backlog
 
     @classmethod

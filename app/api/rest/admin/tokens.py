@@ -19,7 +19,14 @@ from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import NotFound
 from app.governance.identity.known_names import known_names
-from app.governance.identity.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
+from app.governance.identity.token_rules import (
+    APPROVE_GROUP,
+    MAX_DAYS,
+    MAX_GRACE_S,
+    MAX_LISTED,
+    MAX_SCOPES,
+    SCOPES,
+)
 from app.governance.identity.tokens import Token
 from app.governance.limits import SCHEMA, Limits
 
@@ -96,8 +103,16 @@ class NewToken(Body):
     )
     scopes: list[str] = Field(
         min_length=1,
-        max_length=len(SCOPES),
-        json_schema_extra={"items": {"type": "string", "enum": list(SCOPES)}},
+        max_length=MAX_SCOPES,
+        json_schema_extra={
+            "items": {
+                "anyOf": [
+                    {"type": "string", "enum": list(SCOPES)},
+                    {"type": "string", "pattern": f"^{APPROVE_GROUP}"},
+                ]
+            }
+        },
+        description="`approve:<group>` makes the token an approver of the group, and of no other.",
     )
     agents: Listed | None = Field(
         default=None, description="Agents it may use; `default` includes sessions without an agent."

@@ -58,4 +58,9 @@ export const common = {
   "field.actions": ["Actions", "操作"],
   "rules.make": ["Make a rule", "创建规则"],
   "tokens.used": ["Last used", "最近使用"],
+  "inbox.state.pending": ["Pending", "等待中"],
+  "inbox.state.approved": ["Approved", "已批准"],
+  "inbox.state.declined": ["Declined", "已拒绝"],
+  "inbox.state.expired": ["Expired", "已过期"],
+  "inbox.state.cancelled": ["Cancelled", "已取消"],
 } as const satisfies Record<string, readonly [string, string?]>;

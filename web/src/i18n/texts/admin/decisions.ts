@@ -21,11 +21,6 @@ export const decisions = {
   "inbox.open": ["Open", "打开"],
   "inbox.outcome": ["Outcome", "结果"],
   "inbox.by": ["Answered by", "处理人"],
-  "inbox.state.pending": ["Pending", "等待中"],
-  "inbox.state.approved": ["Approved", "已批准"],
-  "inbox.state.declined": ["Declined", "已拒绝"],
-  "inbox.state.expired": ["Expired", "已过期"],
-  "inbox.state.cancelled": ["Cancelled", "已取消"],
 
   "tickets.empty": [
     "No tickets yet. Agents open one when they ask for help.",
