@@ -5,6 +5,7 @@ import { admin } from "../src/i18n/texts/admin";
 import { approvers } from "../src/i18n/texts/admin/approvers";
 import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
+import { builder } from "../src/i18n/texts/builder";
 import { chat } from "../src/i18n/texts/chat";
 import { common as shared } from "../src/i18n/texts/common";
 import { shell } from "../src/i18n/texts/shell";
@@ -23,6 +24,7 @@ const entries: Entry[] = [
   ...Object.entries(approvers),
   ...Object.entries(approval),
   ...Object.entries(approvals),
+  ...Object.entries(builder),
 ];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */

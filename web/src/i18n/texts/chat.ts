@@ -253,6 +253,16 @@ export const chat = {
   "confirm.lasting": ["Remember this approval", "持续有效的批准"],
   "confirm.covers": ["Applies to {what}.", "适用于 {what}。"],
   "confirm.lives": ["Expires after {time}.", "{time} 后失效。"],
+  "confirm.ended.approved": ["Approved by {by}: {what}", "{by} 已批准：{what}"],
+  "confirm.ended.declined": ["Declined by {by}: {what}", "{by} 已拒绝：{what}"],
+  "confirm.ended.expired": [
+    "Expired without an answer, so it was not run: {what}",
+    "无人处理，已过期，未运行：{what}",
+  ],
+  "confirm.ended.cancelled": [
+    "Ended before it was answered, so it was not run: {what}",
+    "处理前已结束，未运行：{what}",
+  ],
   "confirm.not_yours": [
     "You can't answer this: your token lacks the scope `approve`. Ask an approver or an administrator.",
     "您的令牌缺少 `approve` 权限，无法处理此项。请联系审批人或管理员。",
