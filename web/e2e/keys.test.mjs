@@ -137,3 +137,24 @@ test("a key that is held answers one question of two", LIMIT, () =>
     await counts(calls(page, "waiting"), 1);
   }),
 );
+
+test("one answer covers the equal requests that are shown, and no others", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "many folders");
+    await page.getByText("1 of 4", { exact: true }).waitFor();
+    // Whichever was asked first: a call with files to list takes longer.
+    const card = page.locator("section[data-risk]");
+    if ((await card.innerText()).includes("git push")) {
+      await page.getByLabel("Next confirmation").click();
+    }
+    await page.getByLabel("Answer 2 equal requests of this run too").check();
+    await page.getByText("Show them").click();
+    await page.getByText("rm -rf old-2").first().waitFor();
+    const all = page.getByRole("button", { name: /^Approve all 3/ });
+    await all.and(page.locator(":enabled")).click();
+    await counts(calls(page, "success"), 3);
+    await page.getByRole("button", { name: /^Decline/ }).waitFor();
+    await counts(calls(page, "waiting"), 1);
+    await counts(page.getByLabel(/equal requests/), 0);
+  }),
+);

@@ -29,6 +29,7 @@ import { hasApproved } from "./approving";
 import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
+import { type Equal, EqualRequests, useEqualRequests } from "./EqualRequests";
 
 /** How long nothing can be answered after the question has appeared. */
 const CALM_MS = 500;
@@ -59,6 +60,8 @@ export function ConfirmationCard(props: Props) {
   const [reason, setReason] = useState("");
   const [edited, setEdited] = useState<string | null>(null);
   const locked = useRef(false);
+  const equal = useEqualRequests(request, count > 1 && mayAnswer === true);
+  const [together, setTogether] = useState<readonly Equal[]>([]);
 
   useEffect(() => {
     const timer = setTimeout(() => setCalm(true), CALM_MS);
@@ -92,13 +95,15 @@ export function ConfirmationCard(props: Props) {
   const choose = useCallback(
     (option: Option, limits: Limits = {}) => {
       if (approved && option.kind === "allow") return;
+      const covers = option.kind === "deny" || option.option_id === "approve_once";
       void send({
         ...limits,
         optionId: option.option_id,
+        ...(covers ? { also: digestsOf(together) } : {}),
         ...(option.kind === "deny" ? { message: reason } : {}),
       });
     },
-    [send, reason, approved],
+    [send, reason, approved, together],
   );
 
   const offered = request.options.filter(
@@ -192,6 +197,7 @@ export function ConfirmationCard(props: Props) {
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}
           />
+          <EqualRequests equal={equal} chosen={together} disabled={!ready} onChange={setTogether} />
           <div className={css.choices}>
             {once.map((option) => (
               <Button
@@ -209,10 +215,14 @@ export function ConfirmationCard(props: Props) {
                   ) : null
                 }
               >
-                {optionLabel(option, t)}
+                {together.length === 0
+                  ? optionLabel(option, t)
+                  : t(option.kind === "deny" ? "confirm.decline_all" : "confirm.approve_all", {
+                      count: together.length + 1,
+                    })}
               </Button>
             ))}
-            {request.editable && !approved && may("tools:call") && (
+            {request.editable && !approved && together.length === 0 && may("tools:call") && (
               <Button
                 size="sm"
                 variant="subtle"
@@ -225,12 +235,17 @@ export function ConfirmationCard(props: Props) {
               </Button>
             )}
           </div>
-          {lasting.length > 0 && <Lasting options={lasting} ready={ready} onChoose={choose} />}
+          {lasting.length > 0 && together.length === 0 && (
+            <Lasting options={lasting} ready={ready} onChoose={choose} />
+          )}
         </footer>
       )}
     </section>
   );
 }
+
+const digestsOf = (equal: readonly Equal[]): Record<string, string> =>
+  Object.fromEntries(equal.map((one) => [one.confirmation_id, one.digest]));
 
 function callerName(caller: string, t: Translate): string {
   const key = `caller.${caller}`;

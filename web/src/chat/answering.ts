@@ -11,6 +11,8 @@ export interface Answer {
   expiresInS?: number;
   /** Of a standing approval: how many calls it covers. */
   maxUses?: number;
+  /** Digests of equal requests that the answer covers too, by confirmation. */
+  also?: Readonly<Record<string, string>>;
 }
 
 type Sent = "sent" | "refused";
@@ -28,11 +30,11 @@ function note(id: string, sent: Sent | null): void {
 export async function answer(
   connection: Connection,
   request: ConfirmationRequest,
-  { optionId, message, editedArgs, expiresInS, maxUses }: Answer,
+  { optionId, message, editedArgs, expiresInS, maxUses, also = {} }: Answer,
 ): Promise<Record<string, unknown>> {
   const id = request.confirmation_id;
   // Before the service reports the outcome, which may come before the acknowledgement.
-  note(id, "sent");
+  for (const one of [id, ...Object.keys(also)]) note(one, "sent");
   try {
     const answered = await connection.command("tool_confirmation_response", {
       session_id: request.session_id,
@@ -43,12 +45,16 @@ export async function answer(
       ...(editedArgs === undefined ? {} : { edited_args: editedArgs }),
       ...(expiresInS === undefined ? {} : { expires_in_s: expiresInS }),
       ...(maxUses === undefined ? {} : { max_uses: maxUses }),
+      ...(Object.keys(also).length === 0 ? {} : { also }),
     });
     // Further people must approve: who ends the request is someone else.
-    if (answered.outcome === "recorded") note(id, null);
+    const outcomes = { ...(answered.also as Record<string, string>), [id]: answered.outcome };
+    for (const [one, outcome] of Object.entries(outcomes)) {
+      if (outcome === "recorded") note(one, null);
+    }
     return answered;
   } catch (error) {
-    note(id, "refused");
+    for (const one of [id, ...Object.keys(also)]) note(one, "refused");
     throw error;
   }
 }
