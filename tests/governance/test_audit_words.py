@@ -12,7 +12,7 @@ WORDS = ROOT / "web/src/i18n/auditWords.ts"
 WRITERS = frozenset({"AuditEntry", "ConfigSchema", "_row", "_note", "note"})
 KIND = re.compile(
     r"(?:audit|auth|call|checkpoint|confirmation|escalation|forum|governance|hook|limit|memory"
-    r"|question|sql|ticket|token|webhook)\.[a-z_]+|schedule"
+    r"|notification|question|sql|ticket|token|webhook)\.[a-z_]+|schedule"
 )
 
 
