@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import orjson
 
-from app.agents.session_queries import SessionQueries
 from app.api.principal import Principal
 from app.core.errors import NotFound
-from app.db.tables import ConfirmationRow
 from app.domain.owners import SessionOwner
 from app.execution.wait_watcher import WaitKind
 from app.governance.approvals.approver import ApprovalCase, ApprovalTerms, Approver
 from app.governance.approvals.rights import ApprovalRights
+
+if TYPE_CHECKING:
+    from app.agents.session_queries import SessionQueries
+    from app.db.tables import ConfirmationRow
 
 
 def approver_of(principal: Principal, *, edits: bool = False) -> Approver:

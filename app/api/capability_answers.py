@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import orjson
 
-from app.agents.session_queries import SessionQueries
+from app.agents.database_queries import DatabaseQueries
 from app.api.approvers import approver_of, visible_confirmation
 from app.api.auth import Authenticator
 from app.channels.notifications.capabilities import AnswerCapability, CapabilityUnknown
@@ -14,11 +15,14 @@ from app.channels.notifications.chat_answers import ChatKind, ChatLink, ChatLink
 from app.channels.notifications.notifications import Notifications
 from app.channels.notifications.subscriptions import SubscriptionInput
 from app.core.errors import AlreadyExists, Forbidden, TollgateError
-from app.db.tables import ConfirmationRow
 from app.db.writer import DatabaseWriter
 from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.confirmation.service import ConfirmationService
 from app.governance.approvals.rights import ApprovalRights
+
+if TYPE_CHECKING:
+    from app.agents.session_queries import SessionQueries
+    from app.db.tables import ConfirmationRow
 
 NOT_LINKED = (
     "This account is not linked to a user of Tollgate."
@@ -36,12 +40,17 @@ class AnswerSources:
     """What answers are checked against and given to. A `ConfirmationSources`."""
 
     db: DatabaseWriter
-    archive: SessionQueries
+    reading: DatabaseQueries
     approvals: ApprovalRights
     confirmations: ConfirmationService
     authenticator: Authenticator
     notifications: Notifications
     links: ChatLinks
+
+    @property
+    def archive(self) -> SessionQueries:
+        """Queries over stored sessions, opened by the first answer."""
+        return self.reading.archive
 
 
 class CapabilityAnswers:

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from app.agents.database_queries import DatabaseQueries
 from app.agents.inbox import Inbox
 from app.agents.notices import NoticeFeed
-from app.agents.session_queries import SessionQueries
 from app.agents.sessions import Sessions
 from app.api.approvers import may_decide
 from app.api.auth import Authenticator
@@ -116,7 +116,7 @@ class NotificationParts:
 
 @asynccontextmanager
 async def notifying(
-    runtime: Runtime, sessions: Sessions, authenticator: Authenticator, archive: SessionQueries
+    runtime: Runtime, sessions: Sessions, authenticator: Authenticator, reading: DatabaseQueries
 ) -> AsyncIterator[NotificationParts]:
     """Notify of pending requests, including those of a previous process, during the block.
 
@@ -140,7 +140,7 @@ async def notifying(
         rights.may_receive,
     )
     sources = AnswerSources(
-        *(runtime.db, archive, runtime.approvals, runtime.confirmations, authenticator),
+        *(runtime.db, reading, runtime.approvals, runtime.confirmations, authenticator),
         *(notifications, chat_links),
     )
     listeners = ChannelListeners(

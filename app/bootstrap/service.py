@@ -71,7 +71,7 @@ async def open_service(
                 async with (
                     background(scheduler.run()),
                     watched_loop(runtime.metrics) as watch,
-                    notifying(runtime, sessions, authenticator, reading.archive) as notified,
+                    notifying(runtime, sessions, authenticator, reading) as notified,
                 ):
                     yield composed(
                         *(runtime, notified),

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from app.bootstrap.service import open_service
 from app.config.settings import Settings
-from app.core.errors import AlreadyApproved, ConfirmationAlreadyResolved, Forbidden
+from app.core.errors import AlreadyApproved, AlreadyFinished, Forbidden
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationReply
 from app.governance.approvals.approver import Approver
@@ -409,7 +409,7 @@ async def test_a_question_that_cannot_be_put_again_closes_its_run(settings: Sett
         await service.db.flush()
         events = await events_of(service.archive, left.session_id)
         assert service.confirmations.pending(left.session_id) == []
-        with pytest.raises(ConfirmationAlreadyResolved):
+        with pytest.raises(AlreadyFinished):
             await service.confirmations.answer(
                 next(e["confirmation_id"] for e in events if "confirmation_id" in e),
                 ConfirmationReply("approve_once", "x"),
