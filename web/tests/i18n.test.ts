@@ -3,6 +3,7 @@ import { ADMIN_GROUPS, ADMIN_PAGES } from "../src/admin/pages";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
 import { admin } from "../src/i18n/texts/admin";
 import { approvers } from "../src/i18n/texts/admin/approvers";
+import { proposals } from "../src/i18n/texts/admin/proposals";
 import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
 import { chat } from "../src/i18n/texts/chat";
@@ -23,6 +24,7 @@ const entries: Entry[] = [
   ...Object.entries(approvers),
   ...Object.entries(approval),
   ...Object.entries(approvals),
+  ...Object.entries(proposals),
 ];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */

@@ -18,6 +18,7 @@ import { usePages } from "../parts/pages";
 import css from "../parts/parts.module.css";
 import { Table } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
+import { PromptBudget, useAnswerColumns } from "./PromptBudget";
 import { Explained } from "./RiskView";
 import { RuleEditor } from "./RuleEditor";
 import { conditionsInWords, definitionOf, VERDICT_TONE } from "./ruleWords";
@@ -217,6 +218,7 @@ function Fatigue() {
     queryKey: ["admin", "fatigue"],
     queryFn: () => data(api.GET("/api/v1/admin/rules/fatigue", { params: { query: {} } })),
   });
+  const answers = useAnswerColumns<Schemas["CodeView"]>();
   const percent = (value: number) =>
     value.toLocaleString(language, { style: "percent", maximumFractionDigits: 0 });
   return (
@@ -233,6 +235,7 @@ function Fatigue() {
               })}
             />
           </div>
+          <PromptBudget found={found} />
           <Table
             label={t("rules.tab.fatigue")}
             rows={found.codes}
@@ -246,6 +249,7 @@ function Fatigue() {
               },
               { head: t("fatigue.asked"), end: true, cell: (row) => row.asked },
               { head: t("fatigue.approved"), end: true, cell: (row) => percent(row.approve_rate) },
+              ...answers,
               {
                 head: t("fatigue.proposals"),
                 wide: true,
