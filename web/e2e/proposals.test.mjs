@@ -150,7 +150,10 @@ async function requestRule(service, page) {
 
 async function clean(page, name) {
   if (SHOTS !== undefined) {
-    await page.screenshot({ path: `${SHOTS}/proposals-${name}.png`, fullPage: true });
+    const size = page.viewportSize();
+    await page.setViewportSize({ ...size, height: 2600 });
+    await page.screenshot({ path: `${SHOTS}/proposals-${name}.png` });
+    await page.setViewportSize(size);
   }
   assert.deepEqual(await axeOf(page), []);
   const [wide, seen] = await page.evaluate(() => [
