@@ -97,7 +97,7 @@ export function useAnswerColumns<
         </>
       ),
     },
-    { head: t("fatigue.fast"), end: true, cell: (row) => share(row.times.fast_share) },
+    { head: t("fatigue.fast.short"), end: true, cell: (row) => share(row.times.fast_share) },
   ];
 }
 

@@ -152,8 +152,9 @@ export const decisions = {
   "fatigue.p90": ["90 % answered within", "90% 答复用时"],
   "fatigue.time": ["Time to answer", "答复用时"],
   "fatigue.time.p90": ["90 %: {time}", "90%：{time}"],
+  "fatigue.fast.short": ["Under 2 s", "2 秒内"],
   "fatigue.fast": ["Approved under 2 s", "2 秒内批准"],
-  "fatigue.per_100": ["Per 100 calls", "每百次调用"],
+  "fatigue.per_100": ["Per 100", "每百次"],
   "fatigue.by_agent": ["By agent", "按智能体"],
   "fatigue.by_reason": ["By reason", "按原因"],
 
