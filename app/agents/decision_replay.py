@@ -63,7 +63,7 @@ async def past_calls(
         resolved = resolver.resolve(row.agent_id)
         facts = recorded_facts(tool, row, resolved, project, owner.user_id)
         if facts is not None:
-            found.append(PastCall(row.operation_id, facts))
+            found.append(PastCall(row.operation_id, facts, row.started_at))
     return found, len(rows) - len(found)
 
 
@@ -90,6 +90,7 @@ def recorded_facts(
         cwd=project.root if project else "/",
         is_released=project.releases if project else never,
         agent_id=row.agent_id,
+        project_id=project.id if project else None,
         session_id=row.session_id,
         run_id=row.run_id,
         user_id=user_id,

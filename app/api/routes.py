@@ -52,6 +52,8 @@ from app.api.rest.admin import notification_subscriptions as admin_notification_
 from app.api.rest.admin import plugins as admin_plugins
 from app.api.rest.admin import projects as admin_projects
 from app.api.rest.admin import resolve as admin_resolve
+from app.api.rest.admin import rule_drafts as admin_rule_drafts
+from app.api.rest.admin import rule_fatigue as admin_rule_fatigue
 from app.api.rest.admin import rule_proposals as admin_rule_proposals
 from app.api.rest.admin import rule_trials as admin_rule_trials
 from app.api.rest.admin import rules as admin_rules
@@ -90,7 +92,8 @@ def every_route() -> Sequence[BaseRoute]:
         *(admin_hooks, admin_plugins, admin_limits, admin_memory, admin_usage),
         *(admin_triggers, admin_webhooks, webhook_deliveries),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
-        *(admin_rule_trials, admin_rules, admin_rule_proposals),
+        *(admin_rule_drafts, admin_rule_trials, admin_rule_fatigue),
+        *(admin_rules, admin_rule_proposals),
     )
     routes = [route for subject in subjects for route in subject.router.routes]
     return (*routes, *renamed_paths, *ws_router.routes, *desktop_ws_router.routes)

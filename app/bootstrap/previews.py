@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.agents.preview import ToolsetPreview
 from app.bootstrap.agents import facts_of
 from app.bootstrap.container import Runtime
-from app.execution.can_i import DecisionPreview
+from app.execution.can_i import DecisionPreview, StoredPolicy
 
 
 def toolset_preview(runtime: Runtime) -> ToolsetPreview:
@@ -19,4 +19,5 @@ def decision_preview(runtime: Runtime) -> DecisionPreview:
         *(runtime.agents, runtime.projects, runtime.events, runtime.executor),
         hooks=runtime.hooks,
         redactor=runtime.redactor,
+        stored=StoredPolicy(runtime.rule_sets, runtime.grants, runtime.clock),
     )

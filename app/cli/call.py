@@ -15,9 +15,10 @@ from app.bootstrap.agents import agent_parts, open_runs
 from app.bootstrap.container import Runtime
 from app.bootstrap.installation import local_runtime
 from app.cli.arguments import parse_pairs
-from app.cli.call_answerer import NOBODY_THERE, CallAnswerer
+from app.cli.call_answerer import NOBODY_THERE, CallAnswerer, NoAnswer
 from app.cli.call_options import (
     FAILED,
+    NOT_APPROVED,
     READER_GONE,
     CallOptions,
     StopRequest,
@@ -163,7 +164,12 @@ class _LocalCall:
 
     async def _settle(self, session_id: str, request: dict[str, Any]) -> None:
         """Answer one confirmation."""
-        option_id, message = await self._answers.confirmation(request)
+        try:
+            option_id, message = await self._answers.confirmation(request)
+        except NoAnswer:
+            # No one else can answer a call of this process.
+            self._stop.request(NOT_APPROVED)
+            return
         try:
             await self._runtime.confirmations.answer(
                 request["confirmation_id"],
@@ -176,7 +182,11 @@ class _LocalCall:
 
     async def _tell(self, session_id: str, event: dict[str, Any]) -> None:
         """Answer one question."""
-        answer = await self._answers.question(event)
+        try:
+            answer = await self._answers.question(event)
+        except NoAnswer:
+            self._stop.request(NOT_APPROVED)
+            return
         reply = QuestionReply("declined") if answer is None else QuestionReply("answered", answer)
         try:
             await self._runtime.questions.answer(

@@ -1,4 +1,4 @@
-"""Answers to a call's confirmations: by --yes, by a person at the terminal, or a refusal."""
+"""Answers to a call's confirmations: by --yes, or by a person at the terminal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from app.cli.confirmation_text import NO, YES, confirmation_lines, option_of
 from app.cli.questions import DECLINE, Form
 from app.cli.terminal import can_ask, forget_typed, read_line
 
-NOBODY_TO_TELL = "no terminal available for confirmation"
+WAITS_ELSEWHERE = "no terminal available; it waits for an answer elsewhere"
 NOBODY_THERE = "no terminal available for confirmation; use --yes to approve"
+
+
+class NoAnswer(Exception):
+    """No person has answered at this terminal, which is not a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +36,38 @@ class CallAnswerer:
         return self.yes or can_ask()
 
     async def confirmation(self, request: Mapping[str, Any]) -> tuple[str, str | None]:
-        """Return the chosen option and the comment that goes with it."""
+        """Return the chosen option and the comment that goes with it.
+
+        Raises:
+            NoAnswer: there is no terminal, or its input has ended.
+        """
         approved, message = self.yes, None
         if not approved and can_ask():
             approved, message = await self._ask(request)
         elif not approved:
-            message = NOBODY_THERE
-            self.say("\n".join([*confirmation_lines(request), f"Declined: {message}"]))
+            self.say("\n".join([*confirmation_lines(request), f"({WAITS_ELSEWHERE})"]))
+            raise NoAnswer
         return option_of(request, "allow" if approved else "deny"), message
 
     async def question(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the answer of the person at the terminal, or None if there is none."""
+        """Return the answer of the person at the terminal, or None if they skip the question.
+
+        Raises:
+            NoAnswer: there is no terminal, or its input has ended.
+        """
         form = Form(event)
         if not can_ask():
-            self.say("\n".join([*form.lines(), f"Not answered: {NOBODY_TO_TELL}"]))
-            return None
+            self.say("\n".join([*form.lines(), f"({WAITS_ELSEWHERE})"]))
+            raise NoAnswer
         while not form.is_complete:
             self.say("\n".join(form.lines()))
             # Before the prompt: an immediate answer must not be lost.
             forget_typed()
             self.say(form.prompt(), end="")
             line = await read_line()
-            if line is None or line.strip() == DECLINE:
+            if line is None:
+                raise NoAnswer
+            if line.strip() == DECLINE:
                 return None
             form.take(line)
         return form.answer
@@ -66,7 +80,9 @@ class CallAnswerer:
             "Approve once? Type y to run it, or n and a reason; anything else declines: ", end=""
         )
         answer = await read_line()
-        if answer is not None and answer.lower() in YES:
+        if answer is None:
+            raise NoAnswer
+        if answer.lower() in YES:
             return True, None
-        word, _, why = (answer or "").partition(" ")
+        word, _, why = answer.partition(" ")
         return False, why.strip() or None if word.lower() in NO else None

@@ -13,15 +13,16 @@ from app.cli.call_view import EventLines, LiveText, PrintedResult, View
 from app.cli.descriptor_writer import DescriptorWriter
 from app.cli.terminal import is_terminal
 
+FAILED = 1
+NOT_APPROVED = 3
 _EXIT_BY_STATUS = {
     "success": 0,
     "skipped": 0,
-    "denied": 3,
-    "declined": 3,
-    "disabled": 3,
-    "expired": 3,
+    "denied": NOT_APPROVED,
+    "declined": NOT_APPROVED,
+    "disabled": NOT_APPROVED,
+    "expired": NOT_APPROVED,
 }
-FAILED = 1
 READER_GONE = 128 + signal.SIGPIPE
 
 

@@ -20,6 +20,11 @@ from app.core.escaping import visible
 from app.execution.projects import DEFAULT_PROJECT
 
 EXIT_CODES = {"allow": 0, "deny": 3, "ask": 4}
+_WHY_NOT = {
+    "scope": "it is for other agents, projects or sessions",
+    "disabled": "it is disabled",
+    "expired": "it has expired",
+}
 
 
 async def show_decision(
@@ -30,12 +35,14 @@ async def show_decision(
     json_text: str | None,
     agent: str | None,
     project: str | None,
+    session: str | None = None,
     as_json: bool,
 ) -> int:
     """Print the decision with its reasons and return its exit code.
 
     Args:
         json_text: Arguments as JSON; None when they came as `key=value` words.
+        session: session whose files and standing approvals apply; only in a running service.
 
     Raises:
         InvalidInput: The command line cannot be parsed as arguments.
@@ -47,8 +54,11 @@ async def show_decision(
             "arguments": await _arguments(place, tool, pairs, json_text),
             "agent_id": agent,
             "project_id": project,
+            "session_id": session,
         }
         decision = await place.send("POST", "admin", "can-i", body=body)
+    elif session is not None:
+        raise InvalidInput("--session needs a running service", field="--session")
     else:
         decision = await _decided(place.settings, tool, pairs, json_text, agent, project)
     decision["unchecked"] = ["limits"]
@@ -103,10 +113,32 @@ def _lines(decision: dict[str, Any]) -> list[str]:
         lines.append(f"  {decision['reason']}{code}")
     lines += found
     lines += [f"  allowed by the rule {name}" for name in decision.get("covered_by", ())]
+    lines += [_rule_line(rule) for rule in decision.get("matching_rules", ())]
     if decision.get("grant_id"):
-        lines.append(f"  allowed by the standing approval {decision['grant_id']}")
+        lines.append(_grant_line(decision))
     lines += [f"  affects {target}" for target in decision["targets"]]
     lines += [f"  the hook {name} would also be called" for name in decision["hooks"]]
     if decision["verdict"] != "deny":
         lines.append("  limits are not checked: the call is denied if one is exhausted")
     return [visible(line) for line in dict.fromkeys(lines)]
+
+
+def _rule_line(rule: dict[str, Any]) -> str:
+    """Return a rule that matches the call, and whether it applies."""
+    conditions = json.dumps(rule["conditions"], ensure_ascii=False)
+    what = f"{rule['decision']} {rule['tool']} {conditions}, {rule['scope']}"
+    if rule["expires_at"]:
+        what += f", until {rule['expires_at']}"
+    if not rule["applies"]:
+        return f"  the rule {rule['id']} does not apply ({_WHY_NOT[rule['why_not']]}): {what}"
+    verb = "may match" if rule["match"] == "maybe" else "matches"
+    return f"  the rule {rule['id']} {verb}: {what}"
+
+
+def _grant_line(decision: dict[str, Any]) -> str:
+    line = f"  allowed by the standing approval {decision['grant_id']}"
+    grant = decision.get("grant")
+    if not grant:
+        return line
+    until = f", until {grant['expires_at']}" if grant["expires_at"] else ""
+    return f"{line} of {grant['created_by']} ({grant['scope']}{until}): {grant['covers']}"

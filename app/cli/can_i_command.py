@@ -25,6 +25,10 @@ def can_i_command(
         str | None, typer.Option(help="ID of the agent that would make the call.")
     ] = None,
     project: Annotated[str | None, typer.Option(help="ID of the project.")] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(help="ID of a session of the running service, whose approvals apply."),
+    ] = None,
     data_dir: DataDir = None,
     *,
     as_json: Json = False,
@@ -51,6 +55,7 @@ def can_i_command(
         json_text=json_text,
         agent=agent,
         project=project,
+        session=session,
         as_json=as_json,
     )
     finish(work)

@@ -9,9 +9,10 @@ from typing import Any
 
 from app import __version__
 from app.cli.arguments import parse_pairs
-from app.cli.call_answerer import NOBODY_THERE, CallAnswerer
+from app.cli.call_answerer import NOBODY_THERE, CallAnswerer, NoAnswer
 from app.cli.call_options import (
     FAILED,
+    NOT_APPROVED,
     READER_GONE,
     CallOptions,
     StopRequest,
@@ -130,7 +131,11 @@ class _ServedCall:
 
     async def _settle(self, event: Event) -> None:
         """Answer one confirmation."""
-        option_id, message = await self._answers.confirmation(event)
+        try:
+            option_id, message = await self._answers.confirmation(event)
+        except NoAnswer:
+            self._leave()
+            return
         said = {} if message is None else {"message": message}
         await self._send(
             "tool_confirmation_response",
@@ -142,11 +147,20 @@ class _ServedCall:
 
     async def _tell(self, event: Event) -> None:
         """Answer one question."""
-        answer = await self._answers.question(event)
+        try:
+            answer = await self._answers.question(event)
+        except NoAnswer:
+            self._leave()
+            return
         said: Event = {"outcome": "declined"}
         if answer is not None:
             said = {"outcome": "answered", "answer": answer}
         await self._send("question_response", question_id=event["question_id"], **said)
+
+    def _leave(self) -> None:
+        """Stop the call if its person has left; without one, others may answer it."""
+        if self._answers.are_there:
+            self._stop.request(NOT_APPROVED)
 
     async def _send(self, kind: str, **fields: Any) -> None:
         try:

@@ -168,6 +168,12 @@ class Admission:
         facts = self._facts(call.standing, call.entry, call.context, resolved)
         return pattern_for(facts, call.decision)
 
+    def facts(self, call: CallState) -> CallFacts | None:
+        """Return what policy knows about the call; None if it was refused before policy."""
+        if call.entry is None or call.prepared is None:
+            return None
+        return self._facts(call.standing, call.entry, call.context, self._resolved(call.context))
+
     def agent(self, context: CallContext) -> AgentProfile | None:
         """Return the agent profile that applies to the call."""
         return self._resolved(context).agent
@@ -290,6 +296,7 @@ class Admission:
             cwd=project.root if project else "/",
             kept_cwd=found.kept_cwd,
             agent_id=context.agent_id,
+            project_id=project.id if project else None,
             session_id=context.session_id,
             run_id=context.run_id,
             user_id=context.user_id,

@@ -64,6 +64,7 @@ class CallConfirmation:
     Attributes:
         targets: affected targets, as shown to the person.
         answer: their answer.
+        edits: reasons of hooks to ask about edited arguments, by their JSON.
     """
 
     id: str
@@ -71,6 +72,7 @@ class CallConfirmation:
     by: str | None = None
     targets: Targets = field(default_factory=Targets)
     answer: ConfirmationResolution | None = None
+    edits: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
 
 
 LEAST_SHOWN = 1000

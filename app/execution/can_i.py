@@ -7,8 +7,10 @@ Nothing is counted, recorded or stored.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.core.clock import Clock, stamp
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.events.log import EventLog, SessionLog
@@ -20,11 +22,24 @@ from app.execution.hooks.builtin import CONFIRM_DANGEROUS
 from app.execution.hooks.chain import Hooks
 from app.execution.projects import Projects
 from app.governance.agent_store import AgentStore
+from app.governance.grants import GrantStore
 from app.policy.decision import Decision
+from app.policy.grants import describe_pattern
 from app.policy.risk.model import Verdict
+from app.policy.rules.effect import rule_match, view_of
+from app.resolver.policy_sets import RuleSetCache, rule_state
 
 Answer = Literal["allow", "ask", "deny"]
 _MAX_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """Rules and grants as stored, and the time by which they apply."""
+
+    rules: RuleSetCache
+    grants: GrantStore
+    clock: Clock
 
 
 class DecisionPreview:
@@ -38,6 +53,7 @@ class DecisionPreview:
         executor: Executor,
         hooks: Hooks,
         redactor: Redactor,
+        stored: StoredPolicy,
     ) -> None:
         self._agents = agents
         self._projects = projects
@@ -45,6 +61,7 @@ class DecisionPreview:
         self._executor = executor
         self._hooks = hooks
         self._redactor = redactor
+        self._stored = stored
 
     def of(
         self,
@@ -94,8 +111,56 @@ class DecisionPreview:
             "reason": refusal.message if refusal else (decision.reason if decision else ""),
             "hooks": [name for name in hooks if name != CONFIRM_DANGEROUS],
             **_details(decision),
+            "matching_rules": self._rules_about(call),
+            "grant": self._grant(decision),
         }
         return dict(self._redactor.secrets_in(reported))
+
+    def _rules_about(self, call: CallState) -> list[dict[str, Any]]:
+        """Return the stored rules that match the call, and why some do not apply to it."""
+        facts = self._executor.facts(call)
+        if facts is None:
+            return []
+        now, view = self._stored.clock.time(), view_of(facts)
+        found = []
+        for item in self._stored.rules.loaded():
+            rule, definition = item.rule, item.definition
+            if rule is None or definition is None or not rule.concerns(facts.tool):
+                continue
+            match = "maybe" if rule.broken else rule_match(rule, view)
+            if match == "no":
+                continue
+            state = rule_state(item, now)
+            applies = state in ("active", "invalid") and rule.in_force(facts, now)
+            found.append(
+                {
+                    "id": rule.id,
+                    "decision": definition.decision,
+                    "match": match,
+                    "applies": applies,
+                    "why_not": None if applies else "scope" if state == "active" else state,
+                    "tool": definition.tool,
+                    "conditions": definition.to_json().get("match", {}),
+                    "scope": definition.scope,
+                    "expires_at": None if rule.expires is None else stamp(rule.expires),
+                    "justification": definition.justification,
+                }
+            )
+        return found[:_MAX_SHOWN]
+
+    def _grant(self, decision: Decision | None) -> dict[str, Any] | None:
+        """Return the standing approval that releases the call."""
+        wanted = None if decision is None else decision.grant_id
+        grant = next((one for one in self._stored.grants.snapshot if one.id == wanted), None)
+        if grant is None:
+            return None
+        return {
+            "id": grant.id,
+            "scope": grant.scope,
+            "covers": describe_pattern(grant.pattern),
+            "created_by": grant.created_by,
+            "expires_at": None if grant.expires_at is None else stamp(grant.expires_at),
+        }
 
     def _answer(self, call: CallState) -> Answer:
         """Return the verdict that remains if the operator disables confirmation of findings."""

@@ -35,6 +35,7 @@ from app.execution.outcome import CallEnd, CallOutcome
 from app.execution.record import Recorder
 from app.execution.runner import ToolExecution
 from app.policy.decision import ALLOW, Decision
+from app.policy.facts import CallFacts
 from app.policy.risk.model import Verdict
 
 EDITED = "A person changed the arguments before approving the call. It ran with: "
@@ -93,6 +94,10 @@ class Executor:
     def foresee(self, request: CallRequest, context: CallContext) -> CallState:
         """Decide about a call as far as its hooks, without running or counting it."""
         return self._admission.take_up(request, 0, context, is_real=False)
+
+    def facts(self, call: CallState) -> CallFacts | None:
+        """Return what policy knows about a foreseen call."""
+        return self._admission.facts(call)
 
     def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> ToolCallBatch:
         """Rebuild a batch left by a previous process; its open questions can be answered now."""
@@ -358,6 +363,7 @@ class Executor:
         call.take(result.found)
         call.asked, call.asked_again = result.asked, result.again
         if result.is_edited:
+            call.ask_reasons = result.ask_reasons
             call.arguments_json = self._recorder.stored_arguments(call)
             call.note = EDITED + truncate(call.arguments_json, _MAX_SHOWN_CHARS)
 

@@ -30,6 +30,7 @@ class CallFacts:
         arguments: validated arguments model, or a dict for tools with a raw schema.
         raw: original arguments object, with synonyms renamed.
         cwd: root of the workspace, the base of relative paths.
+        project_id: project of the session, or None.
         kept_cwd: folder of the session's shell, for a call that continues there.
         asks: a flag requires approval; `asks_by` is its origin: the tool, the operator, the agent,
             or an incomplete sandbox.
@@ -49,6 +50,7 @@ class CallFacts:
     cwd: str = "/workspace"
     kept_cwd: str | None = None
     agent_id: str | None = None
+    project_id: str | None = None
     session_id: str | None = None
     run_id: str | None = None
     user_id: str | None = None

@@ -91,6 +91,7 @@ class RuleSetCache:
         now: float,
         *,
         agents: Collection[str] | None = None,
+        projects: Collection[str] | None = None,
         keys: Collection[str] | None = None,
         further: Mapping[str, RuleDefinition] = NOTHING_MORE,
     ) -> Review:
@@ -104,7 +105,8 @@ class RuleSetCache:
         if self._review is None:
             self._review = _review_of(loaded)
         review = _review_of(loaded, further) if further else self._review
-        return partial(review.warnings, RuleContext(self._catalog().tools, now, agents), keys)
+        around = RuleContext(self._catalog().tools, now, agents, projects)
+        return partial(review.warnings, around, keys)
 
     def _build(self, stored: tuple[StoredRule, ...], catalog: Catalog) -> None:
         loaded: dict[str, LoadedRule] = {}

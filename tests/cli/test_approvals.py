@@ -116,3 +116,24 @@ async def test_what_comes_and_goes_is_printed_as_it_happens(
             await terminal.expect(first)
             terminal.type("\x03")
             assert await terminal.ended() == 130
+
+
+async def test_a_call_without_a_terminal_is_answered_elsewhere_and_by_nobody_else(tmp_path: Path):
+    settings = settings_for(tmp_path, token=ADMIN, unattended="suspend")
+    async with serving(settings) as running:
+        place = {"TOLLGATE_URL": running.url, "TOLLGATE_TOKEN": ADMIN}
+        words = ("call", "bash", "command=rm -f nothing; echo done")
+        calling = asyncio.create_task(
+            asyncio.to_thread(tollgate, running.service.settings.data_dir, *words, **place)
+        )
+        async with running.connect(hello={"auth": {"token": ADMIN}}) as chat:
+            await chat.command(type="subscribe_inbox")
+            opened = await chat.until("inbox_changed")
+            assert opened["state"] == "opened"
+            confirmation_id = opened["entry"]["id"]
+            assert (await approvals(running, "approve", confirmation_id)).returncode == 0
+            closed = await chat.until("inbox_changed")
+            assert (closed["state"], closed["outcome"]) == ("closed", "approved")
+        done = await calling
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "it waits for an answer elsewhere" in done.stderr

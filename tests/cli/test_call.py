@@ -271,6 +271,28 @@ async def test_on_a_terminal_only_a_clear_yes_approves(installation, workspace, 
     assert (workspace / "gone").exists() is not runs
 
 
+async def test_the_end_of_the_terminal_s_input_cancels_the_call_and_declines_nothing(
+    installation, workspace
+):
+    (workspace / "gone").mkdir()
+    words = ["call", "bash", "--events", RISKY, "--workspace", str(workspace)]
+    async with on_terminal(installation, words) as terminal:
+        await terminal.expect("anything else declines: ")
+        terminal.type("\x04")
+        await terminal.expect('"outcome":"cancelled"')
+        assert await terminal.ended() == 3
+    assert (workspace / "gone").is_dir()
+
+
+def test_a_call_of_this_process_waits_for_nobody_whatever_is_set(installation, workspace):
+    (workspace / "gone").mkdir()
+    words = ("call", "--workspace", str(workspace), "bash", RISKY)
+    done = tollgate(installation, *words, TOLLGATE_UNATTENDED="suspend")
+    assert done.returncode == 3
+    assert "denied: No one is available to approve it" in done.stderr
+    assert "eclined" not in done.stderr
+
+
 async def test_ctrl_c_at_the_question_cancels_the_call(installation, workspace):
     words = ["call", "bash", RISKY, "--workspace", str(workspace)]
     async with on_terminal(installation, words) as terminal:

@@ -196,8 +196,9 @@ async def test_an_answer_to_a_cancelled_call_comes_too_late(asking: Lab):
     asked = await asking.watcher.until("tool_confirmation_request")
     asking.runtime.executor.cancel(asking.session.id, "c1")
     assert (await running)[0].status == "cancelled"
-    with pytest.raises(ConfirmationAlreadyResolved):
+    with pytest.raises(AlreadyFinished) as refused:
         await asking.answer("approve_once", asked)
+    assert refused.value.details["outcome"] == "cancelled"
     assert ran(asking) == []
 
 

@@ -196,3 +196,43 @@ async def test_a_number_that_a_client_would_round_is_shown_as_it_is_and_kept(lab
     await lab.answer("approve_once", edited_args={**shown, "note": "y"})
     await running
     assert [(args.id, args.note) for args in ran] == [(number, "y")]
+
+
+async def test_edited_arguments_that_raise_another_reason_are_asked_about_again(house: Lab):
+    running = asyncio.create_task(
+        house.run(CallRequest("c1", "bash", {"command": "rm -f nothing"}))
+    )
+    await house.watcher.until("tool_confirmation_request")
+    await house.answer("approve_once", edited_args={"command": "git reset --hard"})
+    second = await house.watcher.until("tool_confirmation_request", count=2)
+    assert second["subject"]["command"] == "git reset --hard"
+    assert second["asked_again"].startswith("A person changed the arguments")
+    assert second["risk"]["rules"][0]["rule_id"] == "arguments_changed"
+    await house.answer("approve_once", second, edited_args={"command": "rm -f other; echo edited"})
+    third = await house.watcher.until("tool_confirmation_request", count=3)
+    await house.answer("approve_once", third)
+    (outcome,) = await running
+    assert outcome.success
+    assert "edited" in outcome.text
+    rows = await house.rows("SELECT count(*), count(consumed_at) FROM confirmations")
+    assert rows == [(3, 3)]
+
+
+async def test_edited_arguments_that_a_hook_asks_about_are_shown_with_its_reason(lab: Lab):
+    async def ask_about_root(context: HookContext) -> HookResult:
+        asks = context.arguments["user"] == "root"
+        return HookResult(HookAction.ASK if asks else HookAction.CONTINUE, "root sees everything")
+
+    lab.runtime.hooks.register(HookConfig("root", HookType.PRE_TOOL_USE, ask_about_root))
+    ran = add_login(lab)
+    running = start(lab, user="bob")
+    await lab.watcher.until("tool_confirmation_request")
+    await lab.answer("approve_once", edited_args={"user": "root"})
+    second = await lab.watcher.until("tool_confirmation_request", count=2)
+    assert "root sees everything" in second["description"]
+    assert second["subject"]["args"]["user"] == "root"
+    assert ran == []
+    await lab.answer("approve_once", second)
+    (outcome,) = await running
+    assert [args.user for args in ran] == ["root"]
+    assert outcome.text.startswith("A person changed the arguments before approving the call.")

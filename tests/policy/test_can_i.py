@@ -11,7 +11,9 @@ from typing import Any
 
 import httpx2
 
+from app.execution.calls import CallRequest
 from tests.api.people import user
+from tests.execution.lab import Watcher
 from tests.support.database import new_database
 from tests.support.service import serving, settings_for
 
@@ -105,3 +107,73 @@ def test_the_terminal_says_that_limits_are_not_looked_at(tmp_path: Path) -> None
 
     assert (allowed.returncode, called.returncode) == (0, 3)
     assert "limits are not checked" in allowed.stdout
+
+
+async def test_the_stored_rules_that_match_are_named_with_why_some_do_not_apply(
+    tmp_path: Path,
+) -> None:
+    allow: dict[str, Any] = {
+        "tool": "bash",
+        "decision": "allow",
+        "match": {"argv": ["rm", "-rf", "build"]},
+        "expires_at": "2999-01-01T00:00:00Z",
+    }
+    build = {"command": "rm -rf build"}
+    for name in ("data", "web"):
+        (tmp_path / name).mkdir()
+    settings = settings_for(tmp_path / "data")
+    async with serving(settings) as running, user(running, "root", "admin") as root:
+        made = await root.post(
+            "/admin/projects", json={"name": "web", "root": str(tmp_path / "web")}
+        )
+        assert made.status_code == 201, made.text
+        project = made.json()["id"]
+        allow["scope"] = f"project:{project}"
+        rule = (await root.post("/admin/rules", json=allow)).json()
+        await root.post("/admin/rules", json={**RULE, "enabled": False})
+
+        elsewhere = await ask(root, "bash", arguments=build)
+        assert elsewhere["verdict"] == "ask"
+        (named,) = elsewhere["matching_rules"]
+        assert (named["id"], named["applies"], named["why_not"]) == (rule["id"], False, "scope")
+        assert named["conditions"] == allow["match"]
+        there = await ask(root, "bash", arguments=build, project_id=project)
+        assert (there["verdict"], there["covered_by"]) == ("allow", [rule["id"]])
+        assert there["matching_rules"][0]["applies"] is True
+        pushed = await ask(root, "bash", arguments={"command": "git push"})
+        assert pushed["verdict"] == "allow"
+        assert [one["why_not"] for one in pushed["matching_rules"]] == ["disabled"]
+
+
+async def test_a_standing_approval_is_explained(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path)) as running, user(running, "root", "admin") as root:
+        session = running.session()
+        call = CallRequest("c1", "bash", {"command": "rm -f nothing"})
+        watcher = Watcher()
+        session.log.subscribers.add(watcher)
+        run = await running.service.runs.call_tools(session, [call], caller="websocket")
+        asked = await watcher.until("tool_confirmation_request")
+        answer = {"option_id": "approve_always", "digest": asked["digest"]}
+        path = f"/confirmations/{asked['confirmation_id']}"
+        assert (await root.post(path, json=answer)).status_code == 200
+        await run.done
+
+        reported = await ask(root, "bash", arguments={"command": "rm -f nothing"})
+        assert reported["verdict"] == "allow"
+        assert reported["grant"]["id"] == reported["grant_id"]
+        assert (reported["grant"]["created_by"], reported["grant"]["scope"]) == ("root", "always")
+        assert "rm -f nothing" in reported["grant"]["covers"]
+
+
+def test_the_terminal_names_the_rules_that_match(tmp_path: Path) -> None:
+    new_database(tmp_path / "tollgate.db")
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps([RULE, {**RULE, "scope": "project:web"}]), encoding="utf-8")
+    assert tollgate(tmp_path, "rules", "add", str(rules)).returncode == 0
+
+    denied = tollgate(tmp_path, "can-i", "bash", "command=git push")
+    assert 'matches: deny bash {"argv": ["git", "push", "..."]}, global' in denied.stdout
+    assert "does not apply (it is for other agents, projects or sessions)" in denied.stdout
+    refused = tollgate(tmp_path, "can-i", "bash", "command=ls", "--session", "ses_1")
+    assert refused.returncode == 2
+    assert "--session needs a running service" in refused.stderr

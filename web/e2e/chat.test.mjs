@@ -70,16 +70,16 @@ test("a person approves and declines by keyboard alone, and nothing is preselect
   }),
 );
 
-test("what is written is not sent as an approval", LIMIT, () =>
+test("the key on the badge approves while a message is written, and leaves it there", LIMIT, () =>
   scene(async (page) => {
     await say(page, "run rm -rf written");
     await ready(page);
     await composer(page).fill("half a thought");
     await page.keyboard.press("Control+Enter");
-    await page.getByText("half a thought").and(page.locator("p")).waitFor();
-    await counts(call(page, "waiting"), 1);
-    const approve = page.getByRole("button", { name: /^Approve once/ });
-    await counts(approve.and(page.locator(":enabled")), 1);
+    await ended(page);
+    await counts(call(page, "success"), 1);
+    await counts(page.getByText("half a thought").and(page.locator("p")), 0);
+    assert.equal(await composer(page).inputValue(), "half a thought");
   }),
 );
 
@@ -123,6 +123,8 @@ test("two tabs see the same, and the first answer settles it for both", LIMIT, (
     await other.goto(page.url());
     await ready(other);
     await other.getByRole("button", { name: /^Decline/ }).click();
+    await page.getByText("Declined by ann: bash: rm -rf shared").waitFor();
+    await counts(other.getByText("Declined by ann: bash: rm -rf shared"), 0);
     await Promise.all([ended(page), ended(other)]);
     for (const tab of [page, other]) {
       await counts(call(tab, "declined"), 1);

@@ -70,9 +70,11 @@ test("in English each argument keeps its own words", LIMIT, () =>
 test("the fields of a rule that are wrong are told in Chinese", LIMIT, () =>
   scene(async (page) => {
     await page.goto(`${service.url}/admin/rules/new`);
-    await page.getByLabel("条件（JSON）").fill('{"colour": "red"}');
-    await page.getByLabel("理由").fill("…");
-    await page.getByRole("button", { name: "运行测试" }).click();
+    await page.getByRole("tab", { name: "JSON 文本" }).click();
+    await page
+      .getByLabel("定义（JSON）")
+      .fill('{"tool": "bash", "decision": "allow", "match": {"colour": "red"}}');
+    await page.getByTestId("reach").getByText("没有效果：规则无效").waitFor();
     const alert = page.locator("main").getByRole("alert");
     await alert.getByText("输入不符合要求").waitFor();
     await alert.getByText("Extra inputs are not permitted").waitFor();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axeOf, composer, counts, reads, say } from "./harness.mjs";
-import { scene, sceneWithRefusals, service } from "./stage.mjs";
+import { ask, scene, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
 const icon = (page) => page.locator("link[rel=icon]").getAttribute("href");
@@ -45,6 +45,24 @@ test("a call that waits elsewhere shows on every page, and goes when it is answe
       await reads(() => icon(tab), /icon\.svg$/);
       await counts(waiting(tab), 0);
     }
+  }),
+);
+
+test("an answer that another page gives is told to who had the request open", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run rm -rf elsewhere");
+    await reads(() => page.title(), "(1) Tollgate");
+    await page.goto(`${service.url}/admin/inbox`);
+    await page.getByRole("heading", { name: "Allow bash to run?" }).waitFor();
+    const { confirmations } = await ask("GET", "/confirmations?state=pending");
+    const { confirmation_id: id, request } = confirmations[0];
+    const option_id = request.options.find((option) => option.kind === "deny").option_id;
+    await ask("POST", `/confirmations/${id}`, { option_id, digest: request.digest });
+    await page.getByText("Declined by ann: bash: rm -rf elsewhere").waitFor();
+    await page.getByText("No pending requests.").waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    await page.getByRole("button", { name: "Close" }).click();
+    await counts(page.getByText("Declined by ann"), 0);
   }),
 );
 

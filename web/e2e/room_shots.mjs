@@ -18,7 +18,7 @@ const WIDTHS = [
 ];
 const PAGES = [
   ...["inbox", "inbox/substitutes", "sessions", "delegations"],
-  ...["tools", "tools/tool/bash", "rules", "rules/fatigue", "grants"],
+  ...["tools", "tools/tool/bash", "rules", "rules/new", "rules/fatigue", "grants"],
   ...["approvers", "approvers/groups", "approvers/substitutes"],
   ...["agents", "agents/writer", "tokens"],
   ...["audit", "queries", "usage"],

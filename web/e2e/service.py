@@ -99,6 +99,11 @@ def scene(received: Received) -> Turn:
             tool_use("bash", {"command": "rm -rf old-build"}),
             tool_use("bash", {"command": "rm -rf cache && git push --force"}),
         ),
+        "many": lambda: Turn(
+            text("Three folders have to go."),
+            *(tool_use("bash", {"command": f"rm -rf old-{number}"}) for number in range(3)),
+            tool_use("bash", {"command": "git push --force"}),
+        ),
         "ask": lambda: Turn(
             tool_use(
                 "ask_user",

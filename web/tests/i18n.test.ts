@@ -6,6 +6,7 @@ import { approvers } from "../src/i18n/texts/admin/approvers";
 import { proposals } from "../src/i18n/texts/admin/proposals";
 import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
+import { builder } from "../src/i18n/texts/builder";
 import { chat } from "../src/i18n/texts/chat";
 import { common as shared } from "../src/i18n/texts/common";
 import { shell } from "../src/i18n/texts/shell";
@@ -25,6 +26,7 @@ const entries: Entry[] = [
   ...Object.entries(approval),
   ...Object.entries(approvals),
   ...Object.entries(proposals),
+  ...Object.entries(builder),
 ];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */

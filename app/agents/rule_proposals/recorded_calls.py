@@ -202,7 +202,7 @@ def _recorded(record: CallRow, records: Records) -> AnsweredCall | None:
     answer = record.answer
     ending = ending_of(record)
     return AnsweredCall(
-        PastCall(record.operation_id, facts),
+        PastCall(record.operation_id, facts, record.started_at),
         ending,
         (answer.answered_at if answer else None) or record.started_at,
         record.project_id,

@@ -59,9 +59,9 @@ async def answerer(principal: SignedIn) -> Principal:
     """Return the principal if it may answer any pending request.
 
     Raises:
-        Forbidden: it holds neither `approve` nor `chat`.
+        Forbidden: it holds neither `approve` or `approve:<group>` nor `chat`.
     """
-    if not (principal.holds("approve") or principal.holds("chat")):
+    if not (principal.may_approve or principal.holds("chat")):
         raise Forbidden("Requires the scope 'approve' or 'chat'", scope="approve")
     return principal
 

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from app.core.clock import Clock
 from app.core.errors import (
-    AlreadyFinished,
     Conflict,
     Forbidden,
     InvalidInput,
@@ -205,9 +204,7 @@ class AnswerRecorder:
                 digest=pending.question.digest,
             )
         if confirmation_id not in self._open.items:
-            raise AlreadyFinished(
-                "The call has ended without running", confirmation_id=confirmation_id
-            )
+            raise refusal(confirmation_id, status="cancelled", stored_digest="", by=None, digest="")
         pending.request["approval"] = replace(terms, approved_by=counted).to_dict()
         if len(counted) >= terms.quorum:
             self._resolve(confirmation_id, replace(answer, approved_by=counted))
@@ -254,9 +251,7 @@ class AnswerRecorder:
         if grant is not None:
             self._grants.adopt(grant)
         if confirmation_id not in self._open.items:
-            raise AlreadyFinished(
-                "The call has ended without running", confirmation_id=confirmation_id
-            )
+            raise refusal(confirmation_id, status="cancelled", stored_digest="", by=None, digest="")
         self._resolve(confirmation_id, answer)
         if grant is not None:
             await self._release(grant, answer, approver)

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.core.errors import (
     AlreadyApproved,
+    AlreadyFinished,
     ConfirmationAlreadyResolved,
     ConfirmationExpired,
     DigestMismatch,
@@ -117,10 +118,20 @@ def chosen_option(
 
 def refusal(
     confirmation_id: str, *, status: str, stored_digest: str, by: str | None, digest: str
-) -> ConfirmationAlreadyResolved | ConfirmationExpired | DigestMismatch:
+) -> AlreadyFinished | ConfirmationAlreadyResolved | ConfirmationExpired | DigestMismatch:
     """Return why an answer was refused, from the stored row."""
     if status == "expired" or (status == "pending" and stored_digest == digest):
-        return ConfirmationExpired("The confirmation has expired; the call was not run")
+        return ConfirmationExpired(
+            "The confirmation has expired; the call was not run",
+            confirmation_id=confirmation_id,
+            outcome="expired",
+        )
+    if status == "cancelled":
+        return AlreadyFinished(
+            "The call ended before it was answered; it was not run",
+            confirmation_id=confirmation_id,
+            outcome="cancelled",
+        )
     if status != "pending":
         return ConfirmationAlreadyResolved(
             f"Already {status}" + (f" by {by}" if by else ""),

@@ -29,6 +29,9 @@ MAX_RULES = 20
 MAX_SCHEMA_BYTES = 64_000
 TARGETS_CHANGED = "targets_changed"
 """Reason for asking again: the targets differ from the approved ones."""
+ARGUMENTS_CHANGED = "arguments_changed"
+"""Reason for asking again: edited arguments need approval for a reason that was not shown."""
+EDITED = "A person changed the arguments, which now need approval for another reason"
 
 
 def call_digest(
@@ -225,7 +228,8 @@ def _subject(tool: Tool, shown: Any, cwd: str | None) -> dict[str, Any]:
 
 
 def _rules(decision: Decision, again: str) -> list[dict[str, Any]]:
-    changed = [{"rule_id": TARGETS_CHANGED, "reason": again}] if again else []
+    code = ARGUMENTS_CHANGED if again.startswith(EDITED) else TARGETS_CHANGED
+    changed = [{"rule_id": code, "reason": again}] if again else []
     found = [
         {"rule_id": finding.code, "reason": unpadded(finding.why)} for finding in decision.findings
     ]

@@ -19,6 +19,7 @@ from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
 from app.execution.confirmation.options import GrantTtls
 from app.execution.confirmation.pending_confirmations import ConfirmationRequest
 from app.execution.confirmation.request import (
+    EDITED,
     confirmation_request,
     reasons_of,
     restored_arguments,
@@ -32,6 +33,7 @@ from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 
 UNATTENDED = "No one is available to approve it, so it was not run"
+_RISKS = ("low", "medium", "high", "critical")
 Trial = Callable[[CallState, dict[str, Any]], Awaitable[CallState]]
 
 
@@ -44,12 +46,14 @@ class ConfirmationResult:
         asked: the approval that it runs on; None where it has to be asked about again.
         again: why.
         is_edited: a person changed its arguments.
+        ask_reasons: why hooks ask about the edited arguments.
     """
 
     found: Judgement
     asked: CallConfirmation | None
     again: str = ""
     is_edited: bool = False
+    ask_reasons: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -109,6 +113,9 @@ class ConfirmationStep:
         """Return whether no client can answer, and waiting is disabled."""
         if call.context.attended:
             return False
+        if call.context.caller == "cli":
+            # It ends with its terminal: no one else can answer it.
+            return True
         profile = self._admission.agent(call.context)
         return ((profile.unattended if profile else None) or self._unattended) == "deny"
 
@@ -180,23 +187,41 @@ class ConfirmationStep:
             found = call.standing
             found.refusal = self._unanswered(call, answer)
             return ConfirmationResult(found, asked)
-        found = self._admission.readmit(call, answer.edited_args)
-        again, is_edited = "", answer.edited_args is not None and call.entry is not None
-        if is_edited:
-            # The author of these arguments approved exactly them, whatever reasons they raise.
-            asked = replace(asked, reasons=asked.reasons | reasons_of(found))
+        if answer.edited_args is not None and call.entry is not None:
+            return await self._settle_edited(call, asked, answer.edited_args)
+        found, again = self._admission.readmit(call), ""
         if found.refusal is None and reasons_of(found) <= asked.reasons:
-            if is_edited:
-                # Who wrote them has seen no list of what they hit.
-                asked = replace(asked, targets=await _targets(found, call.context))
-            else:
-                again, found = await self._hits_others(call, found, asked)
+            again, found = await self._hits_others(call, found, asked)
             if not again:
-                return ConfirmationResult(found, asked, is_edited=is_edited)
+                return ConfirmationResult(found, asked)
         self._confirmations.void(asked.id)
         if found.refusal is not None:
-            return ConfirmationResult(found, asked, is_edited=is_edited)
-        return ConfirmationResult(found, None, again, is_edited)
+            return ConfirmationResult(found, asked)
+        return ConfirmationResult(found, None, again)
+
+    async def _settle_edited(
+        self, call: CallState, asked: CallConfirmation, arguments: dict[str, Any]
+    ) -> ConfirmationResult:
+        """Judge edited arguments as a whole: their author has seen only the reasons of the others.
+
+        If they raise another reason, the call is asked about again as it would run now.
+        """
+        found = self._admission.readmit(call, arguments)
+        hooks = asked.edits.get(dump_json(arguments))
+        if hooks is None and self._try is not None and found.refusal is None:
+            # Answered before a restart: what the hooks said then is not stored.
+            trial = await self._try(call, arguments)
+            found.refusal, hooks = trial.refusal, _own_reasons(trial)
+        if found.refusal is not None:
+            self._confirmations.void(asked.id)
+            return ConfirmationResult(found, asked, is_edited=True)
+        reasons = hooks or ()
+        if _is_no_worse(found, reasons, call, asked):
+            # Who wrote them has seen no list of what they hit.
+            asked = replace(asked, targets=await _targets(found, call.context))
+            return ConfirmationResult(found, asked, is_edited=True, ask_reasons=reasons)
+        self._confirmations.void(asked.id)
+        return ConfirmationResult(found, None, EDITED, is_edited=True, ask_reasons=reasons)
 
     async def recheck(self, call: CallState) -> ConfirmationResult | None:
         """What to ask again where a call that had to wait for a place hits something else now.
@@ -299,6 +324,8 @@ class ConfirmationStep:
                 reason=trial.refusal.code,
             )
         assert trial.prepared is not None
+        if call.asked is not None:
+            call.asked.edits[dump_json(trial.prepared.raw)] = _own_reasons(trial)
         return trial.prepared.raw
 
     def released_by(self, call: CallState) -> str | None:
@@ -364,6 +391,17 @@ async def _targets(found: CallState | Judgement, context: CallContext) -> Target
     return await targets_of(found.decision.resolved_targets, context.project)
 
 
+def _is_no_worse(
+    found: Judgement, hooks: tuple[str, ...], call: CallState, asked: CallConfirmation
+) -> bool:
+    """Return whether edited arguments raise no reason and no risk that was not shown."""
+    if not (reasons_of(found) <= asked.reasons and set(hooks) <= set(call.ask_reasons)):
+        return False
+    if found.decision is None or call.decision is None:
+        return True
+    return _RISKS.index(found.decision.risk) <= _RISKS.index(call.decision.risk)
+
+
 def _may_hit(found: Judgement, asked: CallConfirmation) -> bool:
     """Return whether the call has listed targets."""
     return bool(asked.targets.digest and found.decision and found.decision.resolved_targets)
@@ -380,5 +418,10 @@ def _is_covered_elsewhere(found: Judgement, answer: ConfirmationResolution | Non
 
 def _hook_asks(call: CallState) -> bool:
     """Return whether a hook asks for a reason other than a policy finding."""
+    return bool(_own_reasons(call))
+
+
+def _own_reasons(call: CallState) -> tuple[str, ...]:
+    """Return the reasons of hooks to ask, other than the finding that policy itself reports."""
     reason = call.decision.reason if call.decision else ""
-    return any(asked != reason for asked in call.ask_reasons)
+    return tuple(asked for asked in call.ask_reasons if asked != reason)

@@ -30,7 +30,7 @@ from app.policy.rules.words import REST
 MAX_DEPTH = 32
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Verb = Literal["allow", "ask", "deny"]
-_SCOPE = re.compile(r"global|(?:agent|session):[A-Za-z0-9_.:\-]{1,128}")
+_SCOPE = re.compile(r"global|(?:agent|project|session):[A-Za-z0-9_.:\-]{1,128}")
 _TOOL = re.compile(r"[A-Za-z0-9_.\-:*?\[\]!/]{1,128}")
 _HOST_FIRST = re.compile(r"[a-z][a-z0-9+.\-]*://[A-Za-z0-9.\-]+(?::[0-9]{1,5})?/[^\s@]*")
 
@@ -303,7 +303,9 @@ class RuleDefinition(DefinitionPart):
         description="Why, and what to do instead: the model and the approver read it.",
     )
     examples: Examples = Field(default_factory=Examples)
-    scope: str = Field(default="global", description="global, agent:<id> or session:<id>.")
+    scope: str = Field(
+        default="global", description="global, agent:<id>, project:<id> or session:<id>."
+    )
     expires_at: Moment | None = None
     enabled: bool = True
 
@@ -342,7 +344,9 @@ class RuleDefinition(DefinitionPart):
     @classmethod
     def _is_scope(cls, scope: str) -> str:
         if not _SCOPE.fullmatch(scope):
-            raise FieldError("must be global, agent:<id> or session:<id>", code="bad_scope")
+            raise FieldError(
+                "must be global, agent:<id>, project:<id> or session:<id>", code="bad_scope"
+            )
         return scope
 
     @property

@@ -10,6 +10,7 @@ from app.core.redaction import MASK
 from app.policy.evaluator import decide
 from app.policy.facts import CallFacts
 from app.policy.risk.model import Verdict
+from app.policy.rules.effect import RuleProbe
 from app.policy.rules.rule_set import RuleSet
 
 MAX_EXAMPLES = 20
@@ -21,6 +22,21 @@ class PastCall:
 
     operation_id: str
     facts: CallFacts
+    started_at: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the call as shown beside a rule."""
+        facts = self.facts
+        return {
+            "operation_id": self.operation_id,
+            "tool_name": facts.tool.name,
+            "arguments": dict(facts.raw),
+            "session_id": facts.session_id,
+            "agent_id": facts.agent_id,
+            "project_id": facts.project_id,
+            "started_at": self.started_at,
+            "masked": self.is_masked,
+        }
 
     @property
     def is_masked(self) -> bool:
@@ -45,9 +61,18 @@ class Effect:
 
 
 def compare(
-    calls: Iterable[PastCall], before: RuleSet, after: RuleSet, rule_id: str, now: float
+    calls: Iterable[PastCall],
+    before: RuleSet,
+    after: RuleSet,
+    rule_id: str,
+    now: float,
+    probe: RuleProbe | None = None,
 ) -> Effect:
-    """Evaluate each call with both rule sets. Grants are ignored: they came later or have ended."""
+    """Evaluate each call with both rule sets. Grants are ignored: they came later or have ended.
+
+    Args:
+        probe: collects the calls that the rule matches and nearly matches.
+    """
     effect = Effect()
     for call in calls:
         was = decide(call.facts, rules=before, now=now)
@@ -55,6 +80,8 @@ def compare(
         effect.judged += 1
         effect.before[was.verdict] += 1
         effect.after[would.verdict] += 1
+        if probe is not None:
+            probe.add(call, call.facts, was, would)
         effect.matched += rule_id in (*would.rule_ids, *would.covered_by)
         if call.is_masked and after.for_tool(call.facts.tool.name):
             effect.unknowable += 1

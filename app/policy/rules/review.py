@@ -20,11 +20,12 @@ MAX_COMPARED = 200
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """Existing agents and tools; None: unknown, so no warnings."""
+    """Existing agents, projects and tools; None: unknown, so no warnings."""
 
     tools: Mapping[str, Tool]
     now: float
     agents: Collection[str] | None = None
+    projects: Collection[str] | None = None
     sessions: Collection[str] | None = None
 
 
@@ -41,7 +42,7 @@ class RuleReview:
     ) -> None:
         self._definitions = definitions
         self._compiled = compiled or {}
-        self._beside: dict[str, list[tuple[str, str]]] = {}
+        self._beside: dict[str, list[tuple[str, str, str]]] = {}
 
     @cached_property
     def _index(self) -> _IncludeIndex:
@@ -50,7 +51,10 @@ class RuleReview:
     def warnings(
         self, around: RuleContext, keys: Iterable[str] | None = None
     ) -> dict[str, list[dict[str, str]]]:
-        """Return warnings per rule, as `{code, message}`: of every rule, or of those named."""
+        """Return warnings per rule, of every rule or of those named.
+
+        A warning is `{code, message}`; with `rule_id` if it is about another rule.
+        """
         wanted = self._definitions if keys is None else self._definitions.keys() & set(keys)
         return {key: self._of(key, around) for key in wanted}
 
@@ -62,10 +66,13 @@ class RuleReview:
             beside = list(_beside(key, definition, self._definitions, candidates))
             self._beside[key] = beside
         rule = self._compiled.get(key) or build_rule(key, definition)
-        return [
-            {"code": code, "message": message}
-            for code, message in (*_alone(definition, rule, around), *beside)
+        alone = [
+            {"code": code, "message": message} for code, message in _alone(definition, rule, around)
         ]
+        others = [
+            {"code": code, "message": message, "rule_id": other} for code, message, other in beside
+        ]
+        return [*alone, *others]
 
 
 class _IncludeIndex:
@@ -127,6 +134,8 @@ def _unknown_scope(definition: RuleDefinition, around: RuleContext) -> Iterable[
     agents = None if around.agents is None else {*around.agents, DEFAULT_AGENT}
     if kind == "agent" and agents is not None and wanted not in agents:
         yield "unknown_agent", f"There is no agent {wanted!r}"
+    if kind == "project" and around.projects is not None and wanted not in around.projects:
+        yield "unknown_project", f"There is no project {wanted!r}"
     if kind == "session" and around.sessions is not None and wanted not in around.sessions:
         yield "unknown_session", f"There is no session {wanted!r}"
 
@@ -136,7 +145,7 @@ def _beside(
     definition: RuleDefinition,
     others: Mapping[str, RuleDefinition],
     active: list[str],
-) -> Iterable[tuple[str, str]]:
+) -> Iterable[tuple[str, str, str]]:
     own = _STRENGTH[definition.decision]
     for other_key in active:
         other = others[other_key]
@@ -144,9 +153,10 @@ def _beside(
             continue
         strength = _STRENGTH[other.decision]
         if strength > own:
-            yield "unreachable", f"{other_key} says {other.decision} to everything it matches"
+            message = f"{other_key} says {other.decision} to everything it matches"
+            yield "unreachable", message, other_key
         elif strength == own and includes(definition, other) and _lasts(other, definition):
-            yield "duplicate", f"{other_key} says the same"
+            yield "duplicate", f"{other_key} says the same", other_key
 
 
 def _lasts(other: RuleDefinition, own: RuleDefinition) -> bool:

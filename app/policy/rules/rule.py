@@ -79,6 +79,8 @@ class Rule:
         kind, _, wanted = self.scope.partition(":")
         if kind == "agent":
             return (facts.agent_id or DEFAULT_AGENT) == wanted
+        if kind == "project":
+            return facts.project_id == wanted
         return kind == "global" or facts.session_id == wanted
 
     def match(self, view: CallView) -> tuple[WordMatch, int | None]:

@@ -13,6 +13,7 @@ import {
   Wrench,
 } from "lucide-react";
 import { memo, useId, useState } from "react";
+import { Link } from "react-router";
 import { artifactUrl } from "../api/client";
 import type { Call } from "../events/model";
 import { type TextKey, useTexts } from "../i18n";
@@ -23,6 +24,7 @@ import { JsonTree } from "../renderers/JsonTree";
 import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
 import { FieldList } from "../shell/FieldList";
+import { useIdentity } from "../shell/identity";
 import { Said } from "../shell/Said";
 import { ApprovedBy } from "./ApprovedBy";
 import css from "./CallCard.module.css";
@@ -204,6 +206,7 @@ function saidAlready(call: Call): boolean {
 /** Arguments, times and places. */
 function Facts({ call }: { call: Call }) {
   const { t, language } = useTexts();
+  const { may } = useIdentity();
   const started = new Date(call.startedAt).toLocaleTimeString(language);
   return (
     <div className={css.facts}>
@@ -221,6 +224,14 @@ function Facts({ call }: { call: Call }) {
           </>
         )}
       </dl>
+      {may("admin") && isOver(call) && (
+        <Link
+          to={`/admin/rules/new?call=${encodeURIComponent(call.id)}`}
+          className={css.rule ?? ""}
+        >
+          {t("rules.make")}
+        </Link>
+      )}
       {isObject(call.args) && Object.keys(call.args).length > 0 && <JsonTree value={call.args} />}
       {call.stages.length > 0 && (
         <ol className={css.stages} aria-label={t("call.stages")}>

@@ -5,7 +5,9 @@ import {
   type ClipboardEvent,
   type DragEvent,
   type KeyboardEvent,
+  lazy,
   type RefObject,
+  Suspense,
   useEffect,
   useId,
   useRef,
@@ -20,9 +22,7 @@ import { notifyError } from "../shell/notify";
 import { AttachedFiles } from "./AttachedFiles";
 import { type Attachment, mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
-import { UNSENT } from "./ConfirmationCard";
 import { type Draft, draftAt, keepDraft, together, useDraftAt } from "./drafts";
-import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
 import { OtherFileThere, type Sending } from "./uploads";
 
@@ -40,6 +40,8 @@ interface Props {
   children?: React.ReactNode;
 }
 
+/** Few messages call a tool by name. */
+const ToolForm = lazy(async () => ({ default: (await import("./ToolForm")).ToolForm }));
 const SLASH = /^\/([\w\p{L}-]*)$/u;
 const SHOWN = 40;
 
@@ -150,25 +152,22 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
   return (
     <div className={css.whole}>
       {tool !== null && (
-        <ToolForm
-          key={tool.name}
-          tool={tool}
-          busy={calling}
-          onRun={(args) => void run(args)}
-          onCancel={() => {
-            setTool(null);
-            field.current?.focus();
-          }}
-        />
+        <Suspense fallback={null}>
+          <ToolForm
+            key={tool.name}
+            tool={tool}
+            busy={calling}
+            onRun={(args) => void run(args)}
+            onCancel={() => {
+              setTool(null);
+              field.current?.focus();
+            }}
+          />
+        </Suspense>
       )}
       {menu.list}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped; the button does the same */}
-      <div
-        className={css.box}
-        {...(isEmpty ? {} : { [UNSENT]: true })}
-        onDrop={drop}
-        onDragOver={(event) => event.preventDefault()}
-      >
+      <div className={css.box} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
         <AttachedFiles
           attached={attached}
           sending={sending}

@@ -4,7 +4,7 @@
  * It shows exactly what would run. No answer is preselected, nothing here takes the focus by
  * itself, and for a moment after it has appeared nothing can be hit by accident.
  */
-import { ActionIcon, Button, Kbd, Textarea, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
 import { ChevronLeft, ChevronRight, Folder, ShieldQuestion } from "lucide-react";
 import { useCallback, useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../api/client";
@@ -24,10 +24,12 @@ import { Lines } from "../shell/Said";
 import { type Limits, useLimits } from "./ApprovalLimits";
 import { ApprovalCount, Approvers, Standing } from "./Approvers";
 import { type Answer, answer, grouped, type Option } from "./answering";
+import { ApproveBadge, DeclineBadge, otherAnswer, useAnswerKeys } from "./answerKeys";
 import { hasApproved } from "./approving";
 import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
+import { type Equal, EqualRequests, useEqualRequests } from "./EqualRequests";
 
 /** How long nothing can be answered after the question has appeared. */
 const CALM_MS = 500;
@@ -58,6 +60,8 @@ export function ConfirmationCard(props: Props) {
   const [reason, setReason] = useState("");
   const [edited, setEdited] = useState<string | null>(null);
   const locked = useRef(false);
+  const equal = useEqualRequests(request, count > 1 && mayAnswer === true);
+  const [together, setTogether] = useState<readonly Equal[]>([]);
 
   useEffect(() => {
     const timer = setTimeout(() => setCalm(true), CALM_MS);
@@ -91,21 +95,39 @@ export function ConfirmationCard(props: Props) {
   const choose = useCallback(
     (option: Option, limits: Limits = {}) => {
       if (approved && option.kind === "allow") return;
+      const covers = option.kind === "deny" || option.option_id === "approve_once";
       void send({
         ...limits,
         optionId: option.option_id,
+        ...(covers ? { also: digestsOf(together) } : {}),
         ...(option.kind === "deny" ? { message: reason } : {}),
       });
     },
-    [send, reason, approved],
+    [send, reason, approved, together],
   );
-  useKeys(ready && edited === null, request, choose);
 
   const offered = request.options.filter(
     ({ kind, requires_scope: scope }) =>
       (kind === "deny" || !approved) && (scope == null || may(scope)),
   );
   const { once, lasting } = grouped(offered);
+  const approval = once.find((option) => option.option_id === "approve_once");
+  const denial = once.find((option) => option.kind === "deny");
+  const parsed = edited === null ? null : parseObject(edited);
+  const approve = useCallback(() => {
+    if (approved) return;
+    if (edited === null) {
+      if (approval !== undefined) choose(approval);
+    } else if (parsed !== null) void send({ optionId: "approve_once", editedArgs: parsed });
+  }, [approved, edited, parsed, approval, choose, send]);
+  const decline = useCallback(() => {
+    if (denial !== undefined) choose(denial);
+  }, [denial, choose]);
+  const approvable = !approved && (edited === null ? approval !== undefined : parsed !== null);
+  const reaches = useAnswerKeys({
+    approve: ready && approvable ? approve : null,
+    decline: ready && edited === null ? decline : null,
+  });
   return (
     <section className={css.card} aria-labelledby={heading} data-risk={request.risk.level}>
       <header className={css.head}>
@@ -153,10 +175,12 @@ export function ConfirmationCard(props: Props) {
       {edited !== null && (
         <ArgumentEditor
           text={edited}
+          isObject={parsed !== null}
           onChange={setEdited}
           busy={busy}
+          badge={reaches ? <ApproveBadge /> : null}
           onCancel={() => setEdited(null)}
-          onSubmit={(args) => void send({ optionId: "approve_once", editedArgs: args })}
+          onSubmit={approve}
         />
       )}
       {error !== null && <ErrorView error={error} compact />}
@@ -173,6 +197,7 @@ export function ConfirmationCard(props: Props) {
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}
           />
+          <EqualRequests equal={equal} chosen={together} disabled={!ready} onChange={setTogether} />
           <div className={css.choices}>
             {once.map((option) => (
               <Button
@@ -182,12 +207,22 @@ export function ConfirmationCard(props: Props) {
                 disabled={!ready}
                 {...(option.option_id === "approve_once" ? {} : otherAnswer)}
                 onClick={() => choose(option)}
-                rightSection={<Keys option={option} />}
+                rightSection={
+                  option === denial ? (
+                    <DeclineBadge />
+                  ) : option === approval && reaches ? (
+                    <ApproveBadge />
+                  ) : null
+                }
               >
-                {optionLabel(option, t)}
+                {together.length === 0
+                  ? optionLabel(option, t)
+                  : t(option.kind === "deny" ? "confirm.decline_all" : "confirm.approve_all", {
+                      count: together.length + 1,
+                    })}
               </Button>
             ))}
-            {request.editable && !approved && may("tools:call") && (
+            {request.editable && !approved && together.length === 0 && may("tools:call") && (
               <Button
                 size="sm"
                 variant="subtle"
@@ -200,69 +235,17 @@ export function ConfirmationCard(props: Props) {
               </Button>
             )}
           </div>
-          {lasting.length > 0 && <Lasting options={lasting} ready={ready} onChoose={choose} />}
+          {lasting.length > 0 && together.length === 0 && (
+            <Lasting options={lasting} ready={ready} onChoose={choose} />
+          )}
         </footer>
       )}
     </section>
   );
 }
 
-/** Ctrl+Enter approves once, Ctrl+Shift+Backspace declines; never when the key is for something else. */
-function useKeys(
-  ready: boolean,
-  request: ConfirmationRequest,
-  choose: (option: Option) => void,
-): void {
-  useEffect(() => {
-    if (!ready) return;
-    const listen = (event: KeyboardEvent) => {
-      if (!(event.ctrlKey || event.metaKey) || event.repeat || event.altKey) return;
-      if (event.isComposing || event.keyCode === 229) return;
-      const approves = event.key === "Enter" && !event.shiftKey;
-      const denies = event.key === "Backspace" && event.shiftKey;
-      if (!approves && !denies) return;
-      if (approves && isMeantElsewhere(event.target)) return;
-      const option = request.options.find((one) =>
-        approves ? one.option_id === "approve_once" : one.kind === "deny",
-      );
-      if (option === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      choose(option);
-    };
-    // Before the field sees the key: sending empties it, and it would then seem that nothing was written.
-    document.addEventListener("keydown", listen, { capture: true });
-    return () => document.removeEventListener("keydown", listen, { capture: true });
-  }, [ready, request, choose]);
-}
-
-/**
- * Whether a key pressed there belongs to what a person has begun: words, a message with
- * pictures alone, a form, a dialog, or a button that answers something else.
- */
-function isMeantElsewhere(target: EventTarget | null): boolean {
-  if (!(target instanceof Element)) return false;
-  // An answer was being written when the confirmation took its place.
-  if (target === document.body && document.querySelector(`[hidden] [${UNSENT}]`)) return true;
-  if (target.closest(`form, [role="dialog"], [${UNSENT}], [${OTHER_ANSWER}]`)) return true;
-  const field = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
-  if (!field) return false;
-  if (target.dataset.ownKeys !== undefined) return true;
-  return target.value !== "" || target.validity.badInput;
-}
-
-/** Marks a place that holds something to be sent, and buttons that do not approve once. */
-export const UNSENT = "data-unsent";
-const OTHER_ANSWER = "data-other-answer";
-const otherAnswer = { [OTHER_ANSWER]: true };
-
-function Keys({ option }: { option: Option }) {
-  const mac = navigator.userAgent.includes("Mac");
-  const mod = mac ? "⌘" : "Ctrl";
-  if (option.kind === "deny") return <Kbd size="xs" aria-hidden>{`${mod} ⇧ ⌫`}</Kbd>;
-  if (option.option_id === "approve_once") return <Kbd size="xs" aria-hidden>{`${mod} ⏎`}</Kbd>;
-  return null;
-}
+const digestsOf = (equal: readonly Equal[]): Record<string, string> =>
+  Object.fromEntries(equal.map((one) => [one.confirmation_id, one.digest]));
 
 function callerName(caller: string, t: Translate): string {
   const key = `caller.${caller}`;
@@ -419,15 +402,17 @@ function Lasting({ options, ready, onChoose }: LastingProps) {
 
 interface EditorProps {
   text: string;
+  isObject: boolean;
   busy: boolean;
+  badge: React.ReactNode;
   onChange: (text: string) => void;
   onCancel: () => void;
-  onSubmit: (args: Record<string, unknown>) => void;
+  onSubmit: () => void;
 }
 
-function ArgumentEditor({ text, busy, onChange, onCancel, onSubmit }: EditorProps) {
+function ArgumentEditor(props: EditorProps) {
+  const { text, isObject, busy, badge, onChange, onCancel, onSubmit } = props;
   const { t } = useTexts();
-  const parsed = parseObject(text);
   return (
     <div className={css.editor}>
       <Textarea
@@ -437,7 +422,7 @@ function ArgumentEditor({ text, busy, onChange, onCancel, onSubmit }: EditorProp
         minRows={3}
         maxRows={12}
         value={text}
-        error={parsed === null ? t("form.not_json") : undefined}
+        error={isObject ? undefined : t("form.not_json")}
         classNames={{ input: "mono" }}
         autoFocus
         spellCheck={false}
@@ -447,14 +432,10 @@ function ArgumentEditor({ text, busy, onChange, onCancel, onSubmit }: EditorProp
         }}
       />
       <div className={css.choices}>
-        <Button size="sm" variant="default" disabled={busy} onClick={onCancel}>
+        <Button size="sm" variant="default" disabled={busy} {...otherAnswer} onClick={onCancel}>
           {t("common.cancel")}
         </Button>
-        <Button
-          size="sm"
-          disabled={parsed === null || busy}
-          onClick={() => parsed !== null && onSubmit(parsed)}
-        >
+        <Button size="sm" disabled={!isObject || busy} rightSection={badge} onClick={onSubmit}>
           {t("confirm.edit.submit")}
         </Button>
       </div>

@@ -1,9 +1,11 @@
 /** What waits for the person, right above the place where they write. */
 import { useMemo, useState } from "react";
 import { keyOf } from "../events/attempts";
+import type { Confirmation } from "../events/model";
 import { useMayAnswer } from "./approving";
 import { ConfirmationCard } from "./ConfirmationCard";
 import css from "./Dock.module.css";
+import { type Ended, EndedElsewhere, useEnded } from "./EndedElsewhere";
 import { QuestionCard } from "./QuestionCard";
 import { useSession } from "./useSession";
 
@@ -27,9 +29,13 @@ export function Dock() {
     shown === undefined ? undefined : session.calls.get(keyOf(session, shown.request) ?? "")?.args,
   );
   const question = asked[0];
-  if (shown === undefined && question === undefined) return null;
+  const ids = useMemo(() => pending.map((one) => one.request.confirmation_id), [pending]);
+  const over = useMemo(() => endedOf(confirmations), [confirmations]);
+  const [ended, dismiss] = useEnded(ids, over);
+  if (shown === undefined && question === undefined && ended.length === 0) return null;
   return (
     <div className={css.dock}>
+      <EndedElsewhere ended={ended} onDismiss={dismiss} />
       {shown !== undefined && (
         <ConfirmationCard
           key={shown.request.confirmation_id}
@@ -54,4 +60,16 @@ export function Dock() {
       )}
     </div>
   );
+}
+
+function endedOf(confirmations: ReadonlyMap<string, Confirmation>): Ended[] {
+  return [...confirmations.values()]
+    .filter((one) => one.outcome !== "pending")
+    .map(({ request, outcome, by, message }) => ({
+      id: request.confirmation_id,
+      title: request.title,
+      outcome,
+      by,
+      message,
+    }));
 }

@@ -9,7 +9,7 @@ import { useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
-import { UNSENT } from "./ConfirmationCard";
+import { UNSENT } from "./answerKeys";
 import css from "./Dock.module.css";
 
 interface Choice {

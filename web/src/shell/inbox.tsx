@@ -10,6 +10,15 @@ import { Alerts } from "./alerts";
 import { useConnection, useIdentity } from "./identity";
 
 const NAME = "Tollgate";
+const ENDINGS = 20;
+
+/** A request that has ended while the page was open. */
+export interface InboxEnding {
+  id: string;
+  title: string;
+  outcome: string;
+  by: string | null;
+}
 
 interface Pending {
   /** What the person may answer, oldest first. */
@@ -22,6 +31,7 @@ interface Pending {
 
 const NONE: Pending = { all: [], waiting: [], known: false };
 const InboxContext = createContext<Pending>(NONE);
+const EndedContext = createContext<readonly InboxEnding[]>([]);
 
 /** Confirmations and questions that wait for the person, oldest first. */
 export const useInbox = (): readonly InboxEntry[] => useContext(InboxContext).waiting;
@@ -32,6 +42,9 @@ export function useMayDecide(id: string | undefined): boolean | null {
   return known ? all.some((entry) => entry.id === id) : null;
 }
 
+/** The newest requests that have ended, oldest first. */
+export const useInboxEndings = (): readonly InboxEnding[] => useContext(EndedContext);
+
 export function InboxProvider({ children }: { children: ReactNode }) {
   const connection = useConnection();
   const { me, may } = useIdentity();
@@ -39,6 +52,7 @@ export function InboxProvider({ children }: { children: ReactNode }) {
   const navigate = useNavigate();
   const [all, setAll] = useState<readonly InboxEntry[]>([]);
   const [known, setKnown] = useState(false);
+  const [endings, setEndings] = useState<readonly InboxEnding[]>([]);
   const [alerts] = useState(() => new Alerts());
   const chats = may("chat");
   const decides = may("approve") || chats;
@@ -49,6 +63,16 @@ export function InboxProvider({ children }: { children: ReactNode }) {
     const off = connection.watchInbox((message) => {
       setAll((before) => inboxAfter(before, message));
       setKnown(true);
+      if (message.type === "inbox_changed" && message.state === "closed") {
+        const { entry, outcome, by } = message;
+        const ending = {
+          id: entry.id,
+          title: entry.title,
+          outcome: outcome ?? "",
+          by: by ?? null,
+        };
+        setEndings((before) => [...before, ending].slice(-ENDINGS));
+      }
       alerts.take(
         message,
         (entry) => void placeOf(entry, chats).then((place) => navigate(place)),
@@ -79,7 +103,11 @@ export function InboxProvider({ children }: { children: ReactNode }) {
     icon.href = icon.href.replace(/[^/]+$/, name);
   }, [count]);
 
-  return <InboxContext.Provider value={pending}>{children}</InboxContext.Provider>;
+  return (
+    <InboxContext.Provider value={pending}>
+      <EndedContext.Provider value={endings}>{children}</EndedContext.Provider>
+    </InboxContext.Provider>
+  );
 }
 
 /** Where an entry is answered: in its session, or in the inbox if that is another user's. */

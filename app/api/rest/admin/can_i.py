@@ -16,6 +16,18 @@ from app.core.errors import NotFound
 from app.execution.projects import DEFAULT_PROJECT
 
 router = routes_of("admin", below="/admin")
+_RULE: dict[str, Any] = {
+    "id": "rul_1",
+    "decision": "allow",
+    "match": "yes",
+    "applies": False,
+    "why_not": "scope",
+    "tool": "bash",
+    "conditions": {"argv": ["rm", "-rf", "build"]},
+    "scope": "project:web",
+    "expires_at": None,
+    "justification": "",
+}
 
 
 class CallQuestion(Body):
@@ -32,6 +44,46 @@ class CallQuestion(Body):
     session_id: Identifier | None = Field(
         default=None, description="Session whose files, folder and standing approvals apply."
     )
+
+
+class MatchingRule(BaseModel):
+    """Stored rule that matches the call, also one that does not apply to it."""
+
+    model_config = example(**_RULE)
+
+    id: str
+    decision: Literal["allow", "ask", "deny"]
+    match: Literal["maybe", "yes"] = Field(
+        description="`maybe` if it is only known when the command runs."
+    )
+    applies: bool
+    why_not: Literal["scope", "disabled", "expired"] | None = Field(
+        description="Why the rule does not apply: it is for other agents, projects or sessions, "
+        "it is disabled, or it has expired."
+    )
+    tool: str
+    conditions: dict[str, Any]
+    scope: str
+    expires_at: str | None
+    justification: str
+
+
+class ReleasingGrant(BaseModel):
+    """Standing approval that releases the call."""
+
+    model_config = example(
+        id="grt_1",
+        scope="always",
+        covers="the command `rm -rf build` in /workspace",
+        created_by="ann",
+        expires_at=None,
+    )
+
+    id: str
+    scope: str
+    covers: str
+    created_by: str
+    expires_at: str | None
 
 
 class CallDecision(BaseModel):
@@ -52,6 +104,8 @@ class CallDecision(BaseModel):
         segments=["rm -rf build"],
         targets=["/workspace/build"],
         hooks=[],
+        matching_rules=[_RULE],
+        grant=None,
     )
 
     tool: str
@@ -74,6 +128,8 @@ class CallDecision(BaseModel):
     hooks: list[str] = Field(
         description="Hooks that would also be called; this check does not call them."
     )
+    matching_rules: list[MatchingRule]
+    grant: ReleasingGrant | None
 
 
 @router.post(

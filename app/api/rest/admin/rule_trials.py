@@ -1,43 +1,38 @@
-"""Tests of rules on one call and on past calls, and statistics of frequent confirmations."""
+"""Tests of rules on one call and on past calls."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
-from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import Query
 from pydantic import BaseModel, Field, model_validator
 
-from app.agents.decision_replay import fatigue, past_calls, workspace_of
+from app.agents.decision_replay import past_calls, workspace_of
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.rules import DEFINITION
+from app.api.rest.admin.rules import DEFINITION, RuleWarning
 from app.api.rest.body import Body, Identifier
-from app.api.rest.examples import example
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
-from app.core.clock import isoformat
 from app.core.errors import InvalidInput, NotFound, ToolNotFound
 from app.core.field_problems import FieldError
 from app.core.text import dump_json
 from app.policy.decision import Decision
 from app.policy.evaluator import decide
 from app.policy.facts import CallFacts, never
-from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from app.policy.rules.call_view import CallView
 from app.policy.rules.compile import compile_rule
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.dry_run import Effect, compare
+from app.policy.rules.effect import RuleProbe, RuleReach, rule_match, view_of
 from app.policy.rules.rule import Rule
 
 router = routes_of("admin", below="/admin")
 
 DRAFT = "draft"
 MAX_SHOWN = 500
-_TIMES: dict[str, Any] = {"median_s": 8.4, "p90_s": 61.0, "fast_share": 0.12}
 _DECISION: dict[str, Any] = {
     "verdict": "deny",
     "reason": "Nothing is pushed from here: open a pull request instead.",
@@ -47,6 +42,16 @@ _DECISION: dict[str, Any] = {
     "floor": False,
     "opaque": False,
     "findings": [{"code": "draft", "segment": 0, "why": "Nothing is pushed from here"}],
+}
+
+
+_CALL: dict[str, Any] = {
+    "operation_id": "op_7f3a9c000001",
+    "tool_name": "bash",
+    "arguments": {"command": "git push"},
+    "session_id": "ses_1",
+    "started_at": MOMENT,
+    "masked": False,
 }
 
 
@@ -147,6 +152,53 @@ class Change(BaseModel):
     examples: list[dict[str, Any]] = Field(description="Up to twenty, with redacted arguments.")
 
 
+class TriedCall(BaseModel):
+    """Past call, with redacted arguments."""
+
+    operation_id: str
+    tool_name: str
+    arguments: dict[str, Any]
+    session_id: str | None = None
+    agent_id: str | None = None
+    project_id: str | None = None
+    started_at: str
+    masked: bool = Field(description="Whether arguments are masked.")
+
+
+class MatchedCall(TriedCall):
+    """Past call that the rule matches."""
+
+    model_config = example(**_CALL, before="allow", after="deny")
+
+    before: Literal["allow", "ask", "deny"]
+    after: Literal["allow", "ask", "deny"]
+
+
+class NearMissedCall(TriedCall):
+    """Past call that the rule does not match."""
+
+    model_config = example(**_CALL, verdict="allow", missed=["argv"])
+
+    verdict: Literal["allow", "ask", "deny"]
+    missed: list[Literal["argv", "command", "fields", "paths", "urls", "scope"]] = Field(
+        description="Conditions that the call does not meet."
+    )
+
+
+class ObstacleView(BaseModel):
+    """Reason why calls that the rule matches keep their verdict."""
+
+    model_config = example(code="denied_already", calls=3, rule_id="rul_2")
+
+    code: str = Field(
+        description="`floor`, `denied_already`, `asked_already`, `allowed_already`, "
+        "`runs_already`, `rule_asks`, `setting_asks`, `rule_unresolved`, `invalid_rule`, "
+        "`opaque`, `outside_command`, `other_commands` or `only_maybe`."
+    )
+    calls: int
+    rule_id: str | None = Field(default=None, description="The other rule that is the reason.")
+
+
 class DryRunResult(BaseModel):
     """Effect of the rule on the calls."""
 
@@ -160,6 +212,9 @@ class DryRunResult(BaseModel):
         after={"allow": 41, "ask": 1, "deny": 2},
         changes=[],
         warnings=[],
+        matches=[],
+        near_misses=[],
+        obstacles=[],
     )
 
     summary: str
@@ -174,94 +229,14 @@ class DryRunResult(BaseModel):
     before: dict[str, int]
     after: dict[str, int]
     changes: list[Change]
-    warnings: list[dict[str, str]]
-
-
-class AnswerTimesView(BaseModel):
-    """Time until people answered."""
-
-    model_config = example(**_TIMES)
-
-    median_s: float | None = Field(description="In seconds; null without answers.")
-    p90_s: float | None
-    fast_share: float | None = Field(
-        description="Share of approvals within 2 seconds, which can hardly have been read."
+    warnings: list[RuleWarning]
+    matches: list[MatchedCall] = Field(description="Up to twenty calls the rule matches.")
+    near_misses: list[NearMissedCall] = Field(
+        description="Up to ten calls of its tools that it does not match, the nearest first."
     )
-
-
-class CodeView(BaseModel):
-    """Answers to confirmations with one reason."""
-
-    model_config = example(
-        code="delete",
-        asked=24,
-        approved=24,
-        declined=0,
-        unanswered=0,
-        approve_rate=1.0,
-        proposals=[{"tool": "bash", "match": {"argv": ["rm", "out"]}, "decision": "allow"}],
-        prompts_per_100_calls=2.0,
-        times=_TIMES,
+    obstacles: list[ObstacleView] = Field(
+        description="Why matched calls keep their verdict, the most frequent reason first."
     )
-
-    code: str = Field(description="A finding, a rule's ID or `requires_confirmation`.")
-    asked: int
-    approved: int
-    declined: int
-    unanswered: int
-    approve_rate: float
-    proposals: list[dict[str, Any]] = Field(
-        description="Suggested narrow rules for frequently approved calls; none is created "
-        "automatically."
-    )
-    prompts_per_100_calls: float
-    times: AnswerTimesView
-
-
-class AgentFigures(BaseModel):
-    """Questions about the calls of one agent."""
-
-    model_config = example(
-        agent_id="coder",
-        calls=400,
-        prompts=14,
-        prompts_per_100_calls=3.5,
-        times=_TIMES,
-        over_target=True,
-    )
-
-    agent_id: str = Field(description="`default` for calls without an agent.")
-    calls: int
-    prompts: int
-    prompts_per_100_calls: float
-    times: AnswerTimesView
-    over_target: bool = Field(description="Whether people are asked more often than the target.")
-
-
-class FatigueView(BaseModel):
-    """Frequency of confirmations, by agent and by reason, and how long the answers take."""
-
-    model_config = example(
-        calls=1200,
-        prompts=31,
-        prompts_per_100_calls=2.58,
-        target=3.0,
-        over_target=False,
-        times=_TIMES,
-        codes=[],
-        agents=[],
-    )
-
-    calls: int
-    prompts: int
-    prompts_per_100_calls: float
-    target: float = Field(
-        description="Target for prompts per 100 calls: `proposals.prompts_per_100_calls`."
-    )
-    over_target: bool
-    times: AnswerTimesView
-    codes: list[CodeView]
-    agents: list[AgentFigures] = Field(description="Those with most questions first.")
 
 
 @router.post(
@@ -275,10 +250,7 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
     now = service.clock.time()
     rule = _draft(service, body.definition) if body.definition else None
     rule_set = service.rule_sets.with_rule(rule)
-    report = None
-    if facts.tool.shell is not None:
-        report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
-    sight = CallView(facts, report)
+    sight = view_of(facts)
     voices = [
         _voice(known, sight)
         for known in rule_set.for_tool(facts.tool.name)
@@ -310,45 +282,22 @@ async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRun
         body.last,
     )
     now = service.clock.time()
+    before = service.rule_sets.current()
+    others = {known.id: known for known in before.rules if known.id != body.instead_of}
+    probe = RuleProbe(rule, body.definition, others, now)
     # Deciding thousands of commands takes a while and must not block the loop.
-    effect = await asyncio.to_thread(compare, calls, service.rule_sets.current(), after, DRAFT, now)
+    effect = await asyncio.to_thread(compare, calls, before, after, DRAFT, now, probe)
+    # The draft takes the place of the stored rule, so that it is not compared with itself.
+    key = body.instead_of or DRAFT
     review = service.rule_sets.review(
         now,
         agents=service.governance.snapshot.agents,
-        keys=[DRAFT],
-        further={DRAFT: body.definition},
+        projects=[project.id for project in service.projects.list_all()],
+        keys=[key],
+        further={key: body.definition},
     )
     warned = await asyncio.to_thread(review)
-    return _result(effect, not_judged, warned[DRAFT])
-
-
-@router.get("/rules/fatigue", summary="Get approval frequency", responses=problems())
-async def rule_fatigue(
-    service: ServiceDep,
-    principal: Admin,
-    days: Annotated[int, Query(ge=1, le=365, description="Number of days to analyse.")] = 30,
-) -> FatigueView:
-    """Scope `admin`. Suggests allow rules for reasons approved over 95 % of at least 20 times.
-
-    `/admin/rule-proposals` lists narrow rules with a proof.
-    """
-    since = isoformat(service.clock.now() - timedelta(days=days))
-    found = await fatigue(service.database, since)
-    target = service.settings.proposals.prompts_per_100_calls
-    known = asdict(found) | {
-        "codes": [_code(figures) for figures in found.codes],
-        "agents": [
-            asdict(agent) | {"over_target": agent.prompts_per_100_calls > target}
-            for agent in found.agents
-        ],
-        "target": target,
-        "over_target": found.prompts_per_100_calls > target,
-    }
-    return FatigueView.model_validate(known)
-
-
-def _code(figures: Any) -> dict[str, Any]:
-    return {**asdict(figures), "proposals": list(figures.proposals)}
+    return _result(effect, probe.reach(), not_judged, warned[key])
 
 
 def _draft(service: Service, definition: RuleDefinition) -> Rule:
@@ -391,18 +340,15 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
 
 def _voice(rule: Rule, sight: CallView) -> RuleVoice:
     if rule.verdict is Verdict.ALLOW:
-        covered = sorted(rule.covers(sight))
-        said = bool(covered) or (sight.report is None and rule.allows(sight))
-        return RuleVoice(
-            id=rule.id, decision="allow", match="yes" if said else "no", segments=covered
-        )
-    match, at = rule.match(sight)
-    name: Literal["no", "maybe", "yes"] = ("no", "maybe", "yes")[match]
+        segments = sorted(rule.covers(sight))
+    else:
+        at = rule.match(sight)[1]
+        segments = [] if at is None else [at]
     return RuleVoice(
         id=rule.id,
         decision=rule.verdict.value,
-        match=name,
-        segments=[] if at is None else [at],
+        match=rule_match(rule, sight),
+        segments=segments,
     )
 
 
@@ -422,7 +368,9 @@ def _explained(decision: Decision) -> Explained:
     )
 
 
-def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> DryRunResult:
+def _result(
+    effect: Effect, reach: RuleReach, not_judged: int, warned: list[dict[str, str]]
+) -> DryRunResult:
     changed = sum(effect.changes.values())
     after = effect.after
     summary = (
@@ -436,7 +384,7 @@ def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> Dr
     return DryRunResult(
         summary=summary,
         judged=effect.judged,
-        matched=effect.matched,
+        matched=reach.matched,
         not_judged=not_judged,
         unknowable=effect.unknowable,
         before={str(key): count for key, count in effect.before.items()},
@@ -450,5 +398,19 @@ def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> Dr
             )
             for kind, count in effect.changes.items()
         ],
-        warnings=warned,
+        warnings=[RuleWarning(**warning) for warning in warned],
+        matches=[
+            MatchedCall(**call.to_dict(), before=was.verdict.value, after=would.verdict.value)
+            for call, was, would in reach.matches
+        ],
+        near_misses=[
+            NearMissedCall(
+                **miss.call.to_dict(), verdict=miss.verdict.value, missed=list(miss.missed)
+            )
+            for miss in reach.misses
+        ],
+        obstacles=[
+            ObstacleView(code=obstacle.code, calls=count, rule_id=obstacle.rule_id)
+            for obstacle, count in reach.obstacles.most_common()
+        ],
     )

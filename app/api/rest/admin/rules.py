@@ -66,10 +66,15 @@ class RuleProblem(BaseModel):
 class RuleWarning(BaseModel):
     """Warning about a valid rule."""
 
-    model_config = example(code="expired", message="It has expired and has no effect")
+    model_config = example(
+        code="unreachable",
+        message="rul_2 says deny to everything it matches",
+        rule_id="rul_2",
+    )
 
     code: str
     message: str
+    rule_id: str | None = Field(default=None, description="The other rule that it is about.")
 
 
 class RuleView(BaseModel):
@@ -248,7 +253,12 @@ async def _shown(service: Service, rule_id: str) -> RuleView:
 
 async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> list[RuleView]:
     keys = [item.stored.id for item in chosen]
-    review = service.rule_sets.review(now, agents=service.governance.snapshot.agents, keys=keys)
+    review = service.rule_sets.review(
+        now,
+        agents=service.governance.snapshot.agents,
+        projects=[project.id for project in service.projects.list_all()],
+        keys=keys,
+    )
     # Comparing thousands of rules would block the loop.
     warnings = await asyncio.to_thread(review)
     counted = await service.rules.counted(keys)

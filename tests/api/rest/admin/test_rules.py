@@ -7,7 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from app.execution.calls import CallRequest
 from tests.api.rest.client import call, problem
+from tests.execution.lab import Watcher
 from tests.support.service import Running
 
 NO_PUSH: dict[str, Any] = {
@@ -269,3 +271,88 @@ async def test_fatigue_counts_questions_per_reason(client: httpx2.AsyncClient, s
     assert reported["codes"][0]["code"] == "delete"
     assert reported["codes"][0]["approve_rate"] == 1.0
     assert reported["codes"][0]["proposals"][0]["match"] == {"argv": ["rm", "out"]}
+
+
+async def test_a_dry_run_shows_matches_near_misses_and_why_nothing_changes(
+    client: httpx2.AsyncClient,
+):
+    stored = await make(client, NO_PUSH)
+    for command in ("git push origin", "git status", "echo push"):
+        await status_of(client, command)
+    allow = {"tool": "bash", "decision": "allow", "match": {"argv": ["git", "push", "origin"]}}
+
+    reported = (await client.post("/admin/rules/dry-run", json={"definition": allow})).json()
+
+    assert (reported["judged"], reported["matched"], reported["changes"]) == (3, 1, [])
+    (matched,) = reported["matches"]
+    assert (matched["arguments"]["command"], matched["before"], matched["after"]) == (
+        "git push origin",
+        "deny",
+        "deny",
+    )
+    assert matched["project_id"] == "default"
+    near = [(miss["arguments"]["command"], miss["missed"]) for miss in reported["near_misses"]]
+    assert sorted(near) == [("echo push", ["argv"]), ("git status", ["argv"])]
+    assert reported["obstacles"] == [
+        {"code": "denied_already", "calls": 1, "rule_id": stored["id"]}
+    ]
+    assert [(item["code"], item["rule_id"]) for item in reported["warnings"]] == [
+        ("unreachable", stored["id"])
+    ]
+    # In the place of the stored rule, it is not compared with it.
+    instead = {"definition": allow, "instead_of": stored["id"]}
+    reported = (await client.post("/admin/rules/dry-run", json=instead)).json()
+    assert reported["warnings"] == []
+    assert [(item["before"], item["after"]) for item in reported["changes"]] == [("deny", "allow")]
+
+
+async def test_a_rule_is_drafted_from_a_call_and_from_a_past_decision(
+    client: httpx2.AsyncClient, serving: Running
+):
+    await status_of(client, "echo drafted")
+    (recent,) = (await client.get("/admin/rules/recent-calls")).json()["calls"]
+    assert (recent["tool_name"], recent["arguments"]) == ("bash", {"command": "echo drafted"})
+    draft = {"operation_id": recent["operation_id"], "decision": "ask"}
+    drafted = (await client.post("/admin/rules/draft", json=draft)).json()
+    assert drafted["definition"] == {
+        "tool": "bash",
+        "decision": "ask",
+        "match": {"argv": ["echo", "drafted"]},
+        "examples": {"match": ["echo drafted"]},
+    }
+    assert drafted["project_id"] == "default"
+
+    session = serving.session(user_id="local")
+    watcher = Watcher()
+    session.log.subscribers.add(watcher)
+    risky = CallRequest("c1", "bash", {"command": "rm -rf gone"})
+    run = await serving.service.runs.call_tools(session, [risky], caller="websocket")
+    asked = await watcher.until("tool_confirmation_request")
+    path = f"/confirmations/{asked['confirmation_id']}"
+    body = {"option_id": "decline", "digest": asked["digest"], "message": "Keep it."}
+    assert (await client.post(path, json=body)).status_code == 200
+    await run.done
+    await serving.service.db.flush()
+    drafted = (
+        await client.post("/admin/rules/draft", json={"confirmation_id": asked["confirmation_id"]})
+    ).json()["definition"]
+    assert (drafted["decision"], drafted["justification"]) == ("deny", "Keep it.")
+    assert drafted["match"] == {"argv": ["rm", "-rf", "gone"]}
+    await make(client, drafted)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 422),
+        ({"tool": "bash", "operation_id": "op_1"}, 422),
+        ({"operation_id": "op_none"}, 404),
+        ({"confirmation_id": "cfm_none"}, 404),
+        ({"tool": "nope"}, 404),
+        ({"tool": "calculator", "arguments": {"wrong": 1}}, 200),
+    ],
+)
+async def test_a_draft_needs_one_call_that_exists(
+    client: httpx2.AsyncClient, body: dict[str, Any], status: int
+):
+    assert (await client.post("/admin/rules/draft", json=body)).status_code == status

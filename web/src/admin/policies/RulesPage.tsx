@@ -2,13 +2,15 @@
 import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, lazy, useState } from "react";
 import { Link, Route, Routes } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
 import { asApiError } from "../../events/sessionStore";
-import { useTexts } from "../../i18n";
+import { useTexts, useTextsOf } from "../../i18n";
 import { ruleWarning } from "../../i18n/ruleWarnings";
+import { builder } from "../../i18n/texts/builder";
 import { asText } from "../../renderers/data";
+import { useNow } from "../../shared/useNow";
 import { ErrorView } from "../../shell/ErrorView";
 import { Coded, Lines } from "../../shell/Said";
 import { Sections } from "../../shell/Sections";
@@ -18,10 +20,13 @@ import { usePages } from "../parts/pages";
 import css from "../parts/parts.module.css";
 import { Table } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
+import { RuleName, ruleLine } from "./builder/RuleName";
+import { Expiry, ScopeName } from "./builder/ScopeName";
 import { PromptBudget, useAnswerColumns } from "./PromptBudget";
 import { Explained } from "./RiskView";
-import { RuleEditor } from "./RuleEditor";
-import { conditionsInWords, definitionOf, VERDICT_TONE } from "./ruleWords";
+import { definitionOf, VERDICT_TONE } from "./ruleWords";
+
+const RuleBuilder = lazy(() => import("./builder/RuleBuilder"));
 
 type Rule = Schemas["RuleView"];
 
@@ -29,8 +34,8 @@ export default function RulesPage() {
   const { t } = useTexts();
   return (
     <Routes>
-      <Route path="new" element={<RuleEditor />} />
-      <Route path="rule/:id" element={<RuleEditor />} />
+      <Route path="new" element={<RuleBuilder />} />
+      <Route path="rule/:id" element={<RuleBuilder />} />
       <Route
         path="*"
         element={
@@ -68,7 +73,9 @@ export default function RulesPage() {
 }
 
 function RuleList() {
-  const { t, language } = useTexts();
+  const { t } = useTexts();
+  const own = useTextsOf(builder);
+  const now = useNow(true);
   const rules = usePages<Rule>(["rules"], async (after) => {
     const query = { limit: 100, ...(after === undefined ? {} : { after: String(after) }) };
     const page = await data(api.GET("/api/v1/admin/rules", { params: { query } }));
@@ -87,37 +94,68 @@ function RuleList() {
               { head: t("rules.decision"), cell: (rule) => <Decision rule={rule} /> },
               { head: t("rules.about"), wide: true, cell: (rule) => <About rule={rule} /> },
               {
-                head: t("rules.state"),
-                cell: (rule) => (
-                  <>
-                    <Pill
-                      tone={
-                        rule.state === "active" ? "ok" : rule.state === "invalid" ? "bad" : "quiet"
-                      }
-                    >
-                      {t(`rules.state.${rule.state}`)}
-                    </Pill>
-                    {rule.problems.map((problem) => (
-                      <span key={problem.path + problem.code} className={`${css.under} foreign`}>
-                        {problem.path}: {problem.message}
-                      </span>
-                    ))}
-                    {rule.warnings.map((warning) => (
-                      <span key={warning.code} className={css.under}>
-                        <Lines {...ruleWarning(language, warning.code, warning.message)} />
-                      </span>
-                    ))}
-                  </>
-                ),
+                head: own("list.scope"),
+                cell: (rule) => <ScopeName definition={definitionOf(rule)} />,
               },
-              { head: t("rules.hits"), end: true, cell: (rule) => rule.hits },
-              { head: t("rules.last"), cell: (rule) => <When at={rule.last_hit_at} /> },
+              { head: t("rules.state"), cell: (rule) => <State rule={rule} /> },
+              {
+                head: own("list.expires"),
+                cell: (rule) => <Expiry at={definitionOf(rule).expires_at} now={now} />,
+              },
+              { head: own("list.used"), cell: (rule) => <LastUse rule={rule} /> },
               { head: t("rules.by"), cell: (rule) => <Foreign>{rule.created_by}</Foreign> },
             ]}
           />
         )}
       </Loaded>
       <More query={rules} />
+    </>
+  );
+}
+
+function State({ rule }: { rule: Rule }) {
+  const { t, language } = useTexts();
+  const own = useTextsOf(builder);
+  const tone = rule.state === "active" ? "ok" : rule.state === "invalid" ? "bad" : "quiet";
+  return (
+    <>
+      <Pill tone={tone}>{t(`rules.state.${rule.state}`)}</Pill>
+      {rule.problems.map((problem) => (
+        <span key={problem.path + problem.code} className={`${css.under} foreign`}>
+          {problem.path}: {problem.message}
+        </span>
+      ))}
+      {rule.warnings.map((warning) => (
+        <span key={`${warning.code} ${warning.rule_id ?? ""}`} className={css.under}>
+          {warning.rule_id == null ? (
+            <Lines {...ruleWarning(language, warning.code, warning.message)} />
+          ) : (
+            <>
+              {own(warning.code === "duplicate" ? "why.duplicate" : "why.unreachable")}{" "}
+              <RuleName id={warning.rule_id} />
+            </>
+          )}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function LastUse({ rule }: { rule: Rule }) {
+  const own = useTextsOf(builder);
+  if (rule.last_hit_at == null) {
+    return (
+      <span className={css.quiet}>
+        {rule.unused_days > 0
+          ? own("list.never_used", { count: rule.unused_days })
+          : own("list.unused")}
+      </span>
+    );
+  }
+  return (
+    <>
+      <When at={rule.last_hit_at} />
+      <span className={css.under}>{own("list.uses", { count: rule.hits })}</span>
     </>
   );
 }
@@ -129,14 +167,15 @@ function Decision({ rule }: { rule: Rule }) {
 }
 
 function About({ rule }: { rule: Rule }) {
+  const own = useTextsOf(builder);
   const definition = definitionOf(rule);
   return (
     <>
       <Link
-        className={`${css.link} foreign`}
+        className={`${css.link} foreign mono`}
         to={`/admin/rules/rule/${encodeURIComponent(rule.id)}`}
       >
-        <span className="mono">{definition.tool}</span> {conditionsInWords(definition)}
+        {ruleLine(definition, own("rule.all_calls"))}
       </Link>
       {definition.justification !== undefined && (
         <span className={`${css.under} foreign`}>{definition.justification}</span>

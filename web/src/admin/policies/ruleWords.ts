@@ -29,7 +29,7 @@ export function definitionOf(rule: { definition?: unknown }): Definition {
 type WordPattern = NonNullable<NonNullable<Definition["match"]>["argv"]>[number];
 
 /** One word of a command: as it stands, one of several, or any of a kind. */
-function wordInWords(word: WordPattern): string {
+export function wordInWords(word: WordPattern): string {
   if (typeof word === "string") return word;
   if ("any_of" in word) return `(${word.any_of.join("|")})`;
   return `${word.begins ?? ""}<${word.type}>${word.ends ?? ""}`;

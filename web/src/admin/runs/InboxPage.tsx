@@ -6,6 +6,7 @@ import { api, data, type Schemas } from "../../api/client";
 import { ApprovalCount } from "../../chat/Approvers";
 import { hasApproved, namesOf, useMayAnswer } from "../../chat/approving";
 import { ConfirmationCard } from "../../chat/ConfirmationCard";
+import { EndedElsewhere, useEnded } from "../../chat/EndedElsewhere";
 import { requestOf } from "../../chat/storedRequest";
 import { useTexts } from "../../i18n";
 import { ChatAccounts } from "../../push/ChatAccounts";
@@ -14,7 +15,7 @@ import { isObject, text } from "../../renderers/data";
 import { visible } from "../../shared/visible";
 import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
 import { useIdentity } from "../../shell/identity";
-import { useInbox } from "../../shell/inbox";
+import { useInbox, useInboxEndings } from "../../shell/inbox";
 import { Sections } from "../../shell/Sections";
 import { Foreign, Id, Pill, type PillTone, When } from "../parts/Bits";
 import { Empty, Loaded, More, Page } from "../parts/Page";
@@ -76,8 +77,13 @@ function useConfirmations(state: "pending" | null) {
 function Waiting() {
   const { t } = useTexts();
   const query = useConfirmations("pending");
+  const endings = useInboxEndings();
+  const waiting = (query.data ?? []).map((row) => row.confirmation_id);
+  const over = endings.map((one) => ({ ...one, message: null }));
+  const [ended, dismiss] = useEnded(waiting, over);
   return (
     <div className={css.stack}>
+      <EndedElsewhere ended={ended} onDismiss={dismiss} />
       <Loaded query={query}>
         {(rows) =>
           rows.length === 0 ? (
@@ -276,6 +282,7 @@ function common(t: ReturnType<typeof useTexts>["t"], open: ReturnType<typeof use
 
 function Answered() {
   const { t, language } = useTexts();
+  const { may } = useIdentity();
   // Everybody whose approval was needed, or who declined.
   const answeredBy = (row: View) => {
     const { approvedBy } = requestOf(row);
@@ -322,6 +329,21 @@ function Answered() {
                 cell: (row) => <span className="foreign">{answeredBy(row)}</span>,
               },
               ...common(t, open),
+              ...(may("admin")
+                ? [
+                    {
+                      head: t("admin.rules"),
+                      cell: (row: View) => (
+                        <Link
+                          className={css.link}
+                          to={`/admin/rules/new?confirmation=${encodeURIComponent(row.confirmation_id)}`}
+                        >
+                          {t("rules.make")}
+                        </Link>
+                      ),
+                    },
+                  ]
+                : []),
               { head: "ID", cell: (row) => <Id value={row.confirmation_id} /> },
             ]}
           />

@@ -250,9 +250,26 @@ export const chat = {
     "将替换全部参数并重新检查，被遮盖的机密保持原值。",
   ],
   "confirm.edit.submit": ["Approve with changes", "按此参数批准"],
+  "confirm.equal": [
+    "Answer {count} equal {count|request|requests} of this run too",
+    "同时处理本次运行中另外 {count} 个相同的请求",
+  ],
+  "confirm.equal.which": ["Show them", "查看"],
+  "confirm.approve_all": ["Approve all {count}", "全部批准（{count}）"],
+  "confirm.decline_all": ["Decline all {count}", "全部拒绝（{count}）"],
   "confirm.lasting": ["Remember this approval", "持续有效的批准"],
   "confirm.covers": ["Applies to {what}.", "适用于 {what}。"],
   "confirm.lives": ["Expires after {time}.", "{time} 后失效。"],
+  "confirm.ended.approved": ["Approved by {by}: {what}", "{by} 已批准：{what}"],
+  "confirm.ended.declined": ["Declined by {by}: {what}", "{by} 已拒绝：{what}"],
+  "confirm.ended.expired": [
+    "Expired without an answer, so it was not run: {what}",
+    "无人处理，已过期，未运行：{what}",
+  ],
+  "confirm.ended.cancelled": [
+    "Ended before it was answered, so it was not run: {what}",
+    "处理前已结束，未运行：{what}",
+  ],
   "confirm.not_yours": [
     "You can't answer this: your token lacks the scope `approve`. Ask an approver or an administrator.",
     "您的令牌缺少 `approve` 权限，无法处理此项。请联系审批人或管理员。",

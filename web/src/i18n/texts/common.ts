@@ -57,6 +57,7 @@ export const common = {
   "field.finished": ["Ended", "结束"],
   "field.until": ["Expires", "有效期至"],
   "field.actions": ["Actions", "操作"],
+  "rules.make": ["Make a rule", "创建规则"],
   "tokens.used": ["Last used", "最近使用"],
   "inbox.state.pending": ["Pending", "等待中"],
   "inbox.state.approved": ["Approved", "已批准"],
