@@ -1,7 +1,6 @@
 /** What a proof shows: how past calls and the risk corpus are decided with the rule. */
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { Link } from "react-router";
 import type { Schemas } from "../../../api/client";
 import { useTexts, useTextsOf } from "../../../i18n";
 import { proposals } from "../../../i18n/texts/admin/proposals";
@@ -10,6 +9,7 @@ import { visible } from "../../../shared/visible";
 import { Figure, Foreign, Pill, When } from "../../parts/Bits";
 import css from "../../parts/parts.module.css";
 import { Table } from "../../parts/Table";
+import { RuleName } from "../builder/RuleName";
 import own from "./proposals.module.css";
 import type { Proposal } from "./proposalWords";
 
@@ -106,16 +106,14 @@ function Overriding({ rules }: { rules: readonly string[] }) {
   const p = useTextsOf(proposals);
   return (
     <div className={css.note} data-tone="warn">
-      {p("proof.overridden")}{" "}
-      {rules.map((rule) => (
-        <Link
-          key={rule}
-          className={`${css.link} foreign mono`}
-          to={`/admin/rules/rule/${encodeURIComponent(rule)}`}
-        >
-          {visible(rule)}{" "}
-        </Link>
-      ))}
+      {p("proof.overridden")}
+      <ul className={own.problems}>
+        {rules.map((rule) => (
+          <li key={rule}>
+            <RuleName id={rule} />
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }

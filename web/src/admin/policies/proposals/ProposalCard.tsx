@@ -1,7 +1,6 @@
 /** One proposal: what it would change, where it comes from, its proof, and the decision. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { Link } from "react-router";
 import { ApiError, api, data } from "../../../api/client";
 import { useTexts, useTextsOf } from "../../../i18n";
 import { proposals } from "../../../i18n/texts/admin/proposals";
@@ -13,6 +12,8 @@ import { AskFirst } from "../../parts/AskFirst";
 import { Facts, Foreign, Id, Pill, When } from "../../parts/Bits";
 import { Loaded, Section } from "../../parts/Page";
 import css from "../../parts/parts.module.css";
+import { RuleName } from "../builder/RuleName";
+import { ScopeName } from "../builder/ScopeName";
 import { conditionsInWords, definitionOf, VERDICT_TONE } from "../ruleWords";
 import { ProofView } from "./ProofView";
 import own from "./proposals.module.css";
@@ -23,7 +24,6 @@ import {
   STATE_TONE,
   titleParts,
   useDay,
-  useScopeWords,
 } from "./proposalWords";
 
 interface Ends {
@@ -154,7 +154,6 @@ function Decisions({ proposal, decide }: DecisionsProps) {
 /** What accepting changes, for whom and until when. */
 function Effect({ proposal }: { proposal: Proposal }) {
   const p = useTextsOf(proposals);
-  const scope = useScopeWords();
   const day = useDay();
   const definition = definitionOf(proposal);
   const end = endOf(definition, proposal.proven_at, useNow(true));
@@ -166,7 +165,7 @@ function Effect({ proposal }: { proposal: Proposal }) {
         <code>{visible(proposal.covers)}</code>
       </span>
       <span className={own.asked}>
-        {p("accept.scope", { scope: visible(scope(definition.scope)) })}
+        {p("accept.scope")} <ScopeName definition={definition} />
       </span>
       {paths.length > 0 && (
         <span className={own.asked}>{p("accept.paths", { paths: visible(paths.join(", ")) })}</span>
@@ -220,7 +219,10 @@ function Origin({ proposal }: { proposal: Proposal }) {
     facts.push([p("decided.by"), <Foreign key="by">{proposal.decided_by}</Foreign>]);
     facts.push([p("decided.at"), <When key="at" at={proposal.decided_at} />]);
   }
-  if (proposal.rule_id !== null) facts.push(ruleFact(proposal, p));
+  if (proposal.rule_id !== null) {
+    const name = p(proposal.kind === "remove" ? "rule.removed" : "rule");
+    facts.push([name, <RuleName key="rule" id={proposal.rule_id} />]);
+  }
   return (
     <>
       <Facts facts={facts} />
@@ -235,32 +237,9 @@ function Origin({ proposal }: { proposal: Proposal }) {
   );
 }
 
-function ruleFact(
-  proposal: Proposal,
-  p: (key: "rule" | "rule.removed") => string,
-): [string, ReactNode] {
-  const id = proposal.rule_id ?? "";
-  const isGone = proposal.kind === "remove" && proposal.state === "accepted";
-  return [
-    p(proposal.kind === "remove" ? "rule.removed" : "rule"),
-    isGone ? (
-      <Id key="rule" value={id} />
-    ) : (
-      <Link
-        key="rule"
-        className={`${css.link} foreign mono`}
-        to={`/admin/rules/rule/${encodeURIComponent(id)}`}
-      >
-        {visible(id)}
-      </Link>
-    ),
-  ];
-}
-
 function Rule({ proposal }: { proposal: Proposal }) {
   const { t } = useTexts();
   const p = useTextsOf(proposals);
-  const scope = useScopeWords();
   const day = useDay();
   const now = useNow(proposal.state === "open");
   const definition = definitionOf(proposal);
@@ -298,7 +277,7 @@ function Rule({ proposal }: { proposal: Proposal }) {
       </Foreign>,
     ]);
   }
-  facts.push([p("rule.scope"), <Foreign key="scope">{scope(definition.scope)}</Foreign>]);
+  facts.push([p("rule.scope"), <ScopeName key="scope" definition={definition} />]);
   if (further !== "") {
     facts.push([
       p("rule.further"),

@@ -1,7 +1,6 @@
 /** Proposed rules in words. */
 import type { Schemas } from "../../../api/client";
-import { useTexts, useTextsOf } from "../../../i18n";
-import { proposals } from "../../../i18n/texts/admin/proposals";
+import { useTexts } from "../../../i18n";
 import type { PillTone } from "../../parts/Bits";
 import { conditionsInWords, type Definition } from "../ruleWords";
 
@@ -46,18 +45,6 @@ export function furtherConditions(definition: Definition): string {
       : `${name}: ${JSON.stringify(condition)}`;
   });
   return [others, ...each].filter((part) => part !== "").join(" · ");
-}
-
-export function useScopeWords(): (scope: string | undefined) => string {
-  const p = useTextsOf(proposals);
-  return (scope = "global") => {
-    const [kind, ...rest] = scope.split(":");
-    const name = rest.join(":");
-    if (kind === "agent" || kind === "session" || kind === "project") {
-      return p(`scope.${kind}`, { name });
-    }
-    return scope === "global" ? p("scope.global") : scope;
-  };
 }
 
 export function useDay(): (day: Date) => string {

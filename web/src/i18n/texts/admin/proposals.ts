@@ -46,7 +46,7 @@ export const proposals = {
     "From the next call, the rule about these calls no longer exists:",
     "自下一次调用起，关于以下调用的规则不再存在：",
   ],
-  "accept.scope": ["Applies to: {scope}", "适用于：{scope}"],
+  "accept.scope": ["Applies to:", "适用于："],
   "accept.paths": ["Paths: {paths}", "路径：{paths}"],
   "accept.until": ["Ends: {date}", "截止：{date}"],
   "accept.forever": ["Ends: never", "截止：永不"],
@@ -89,10 +89,6 @@ export const proposals = {
   "rule.ends": ["Ends", "截止"],
   "rule.forever": ["Never", "永不"],
   "rule.json": ["Rule as JSON, with examples", "规则（JSON，含示例）"],
-  "scope.global": ["All agents", "所有智能体"],
-  "scope.agent": ["Agent {name}", "智能体 {name}"],
-  "scope.session": ["Session {name}", "会话 {name}"],
-  "scope.project": ["Project {name}", "项目 {name}"],
 
   proof: ["Proof", "证明"],
   "proof.lead": [
