@@ -18,6 +18,8 @@ const PAGES = [
   ],
   ...[
     "rules/fatigue",
+    "proposals",
+    "proposals/decided",
     "grants",
     "audit",
     "queries",

@@ -3,6 +3,7 @@
     python e2e/service.py      prints one line of JSON: url, token, other (bob's),
                                data, shop; ends with its input
     python e2e/service.py broken    the same with plugins and a hook that do not work
+    python e2e/service.py answers    the same with calls that people approved or declined before
     python e2e/service.py push=ORIGIN    the same with a push service that may be on loopback
 
 Each line of input lets a message go on that has stopped in its middle (the scene `half`).
@@ -25,6 +26,7 @@ from typing import Any
 from app.config.push import PushSettings
 from app.config.sections import HookSettings
 from app.config.sources import SourceSettings
+from tests.support.answered_calls import Answered, record
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, Wait, text, thinking, tool_use
 from tests.support.service import serving, settings_for
@@ -63,6 +65,11 @@ HOSTILE_COMMAND = (
     r"printf 'abc \342\200\256gpj.exe\n'; head -c 3000000 /dev/zero | tr '\0' 'x'; echo"
 )
 
+ANSWERS = [
+    *(Answered(f"rm tmp/run-{at}.log", day=1 + at % 2) for at in (11, 24, 36, 47, 58, 63)),
+    *(Answered("git push --force", "declined", seconds=at) for at in (1, 8)),
+    *[Answered("ls", None)] * 12,
+]
 
 GATES: asyncio.Queue[Gate] = asyncio.Queue()
 
@@ -147,6 +154,8 @@ async def main() -> None:
                     "ann", ("chat", "tools:call", "approve", "admin", "audit:read")
                 )
                 other, _ = await running.service.tokens.create("bob", ("chat",))
+                if "answers" in sys.argv:
+                    await record(running, running.session(user_id="ann").id, ANSWERS)
                 reported = {"url": running.url, "token": token, "other": other}
                 places = {"data": str(folder), "shop": str(shop)}
                 print(json.dumps({**reported, **places}), flush=True)

@@ -3,6 +3,7 @@ import { ADMIN_GROUPS, ADMIN_PAGES } from "../src/admin/pages";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
 import { admin } from "../src/i18n/texts/admin";
 import { approvers } from "../src/i18n/texts/admin/approvers";
+import { proposals } from "../src/i18n/texts/admin/proposals";
 import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
 import { builder } from "../src/i18n/texts/builder";
@@ -24,6 +25,7 @@ const entries: Entry[] = [
   ...Object.entries(approvers),
   ...Object.entries(approval),
   ...Object.entries(approvals),
+  ...Object.entries(proposals),
   ...Object.entries(builder),
 ];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";

@@ -10,6 +10,7 @@ import {
   HeartPulse,
   Inbox,
   KeyRound,
+  Lightbulb,
   type LucideIcon,
   Megaphone,
   MessagesSquare,
@@ -63,6 +64,7 @@ const WORK: readonly AdminPage[] = [
 const POLICIES: readonly AdminPage[] = [
   of("tools", Wrench, () => import("./policies/ToolsPage")),
   of("rules", Scale, () => import("./policies/RulesPage")),
+  of("proposals", Lightbulb, () => import("./policies/proposals/ProposalsPage")),
   of("approvers", UsersRound, () => import("./policies/ApproversPage")),
   of("grants", Handshake, () => import("./policies/GrantsPage")),
   of("agents", Bot, () => import("./policies/AgentsPage")),

@@ -18,12 +18,24 @@ interface Props {
   act: () => Promise<unknown>;
   onDone: () => void;
   size?: ButtonProps["size"];
+  /** What it does can be taken back: it does not look like a deletion. */
+  isSafe?: boolean;
   /** Names the row for whoever hears the page. */
   about?: string;
 }
 
 export function AskFirst(props: Props) {
-  const { label, title, what, keep, act, onDone, size = "compact-sm", about } = props;
+  const {
+    label,
+    title,
+    what,
+    keep,
+    act,
+    onDone,
+    size = "compact-sm",
+    about,
+    isSafe = false,
+  } = props;
   const { t } = useTexts();
   const [open, setOpen] = useState(false);
   const change = useMutation({
@@ -36,7 +48,7 @@ export function AskFirst(props: Props) {
   return (
     <>
       <Button
-        variant="default"
+        variant={isSafe ? "filled" : "default"}
         size={size}
         aria-label={about === undefined ? undefined : `${label}: ${about}`}
         onClick={() => {
@@ -58,7 +70,11 @@ export function AskFirst(props: Props) {
           <Button variant="default" onClick={() => setOpen(false)}>
             {keep ?? t("common.cancel")}
           </Button>
-          <Button color="red" loading={change.isPending} onClick={() => change.mutate()}>
+          <Button
+            {...(isSafe ? {} : { color: "red" })}
+            loading={change.isPending}
+            onClick={() => change.mutate()}
+          >
             {label}
           </Button>
         </div>

@@ -22,6 +22,7 @@ import { Table } from "../parts/Table";
 import { Tabs } from "../parts/Tabs";
 import { RuleName, ruleLine } from "./builder/RuleName";
 import { Expiry, ScopeName } from "./builder/ScopeName";
+import { PromptBudget, useAnswerColumns } from "./PromptBudget";
 import { Explained } from "./RiskView";
 import { definitionOf, VERDICT_TONE } from "./ruleWords";
 
@@ -256,6 +257,7 @@ function Fatigue() {
     queryKey: ["admin", "fatigue"],
     queryFn: () => data(api.GET("/api/v1/admin/rules/fatigue", { params: { query: {} } })),
   });
+  const answers = useAnswerColumns<Schemas["CodeView"]>();
   const percent = (value: number) =>
     value.toLocaleString(language, { style: "percent", maximumFractionDigits: 0 });
   return (
@@ -272,6 +274,7 @@ function Fatigue() {
               })}
             />
           </div>
+          <PromptBudget found={found} />
           <Table
             label={t("rules.tab.fatigue")}
             rows={found.codes}
@@ -285,6 +288,7 @@ function Fatigue() {
               },
               { head: t("fatigue.asked"), end: true, cell: (row) => row.asked },
               { head: t("fatigue.approved"), end: true, cell: (row) => percent(row.approve_rate) },
+              ...answers,
               {
                 head: t("fatigue.proposals"),
                 wide: true,

@@ -10,6 +10,7 @@ export const common = {
   "admin.agents": ["Agents", "智能体"],
   "admin.inbox": ["Inbox", "待办"],
   "admin.rules": ["Rules", "规则"],
+  "admin.proposals": ["Rule proposals", "规则提案"],
   "admin.approvers": ["Approvers", "审批人"],
   "admin.grants": ["Standing approvals", "长期批准"],
   "admin.settings": ["Settings", "设置"],

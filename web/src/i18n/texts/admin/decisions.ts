@@ -101,6 +101,23 @@ export const decisions = {
   "fatigue.approved": ["Approval rate", "批准率"],
   "fatigue.proposals": ["Suggested rules", "建议规则"],
   "fatigue.take": ["Create draft", "创建草稿"],
+  "fatigue.lead": [
+    "The last 30 days. An approval within 2 seconds can hardly have been read.",
+    "最近 30 天。2 秒内的批准很难说已读过。",
+  ],
+  "fatigue.to_proposals": ["Proposed rules with a proof", "附有证明的规则提案"],
+  "fatigue.target": ["Target per 100 calls", "每百次调用的目标"],
+  "fatigue.over": ["Above the target", "超出目标"],
+  "fatigue.within": ["Within the target", "未超目标"],
+  "fatigue.median": ["Median time to answer", "答复用时中位数"],
+  "fatigue.p90": ["90 % answered within", "90% 答复用时"],
+  "fatigue.time": ["Time to answer", "答复用时"],
+  "fatigue.time.p90": ["90 %: {time}", "90%：{time}"],
+  "fatigue.fast.short": ["Under 2 s", "2 秒内"],
+  "fatigue.fast": ["Approved under 2 s", "2 秒内批准"],
+  "fatigue.per_100": ["Per 100", "每百次"],
+  "fatigue.by_agent": ["By agent", "按智能体"],
+  "fatigue.by_reason": ["By reason", "按原因"],
 
   "grants.lead": [
     "Approvals that also apply to later calls: who gave them, what they cover and how often they were used.",
