@@ -24,6 +24,7 @@ const PAGES = [
   ...["audit", "queries", "usage"],
   ...["skills", "memory", "sources", "forum"],
   ...["schedules", "triggers", "channels"],
+  ...["notifications", "notifications/subscriptions"],
   ...["plugins", "system", "settings", "doctor"],
 ];
 

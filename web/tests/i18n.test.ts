@@ -3,10 +3,12 @@ import { ADMIN_GROUPS, ADMIN_PAGES } from "../src/admin/pages";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
 import { admin } from "../src/i18n/texts/admin";
 import { approvers } from "../src/i18n/texts/admin/approvers";
+import { channelTexts } from "../src/i18n/texts/admin/notifications";
 import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
 import { chat } from "../src/i18n/texts/chat";
 import { common as shared } from "../src/i18n/texts/common";
+import { notifications } from "../src/i18n/texts/notifications";
 import { shell } from "../src/i18n/texts/shell";
 
 /** Every source of the pages, as text. */
@@ -23,6 +25,8 @@ const entries: Entry[] = [
   ...Object.entries(approvers),
   ...Object.entries(approval),
   ...Object.entries(approvals),
+  ...Object.entries(channelTexts),
+  ...Object.entries(notifications),
 ];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */

@@ -9,6 +9,7 @@ import { ConfirmationCard } from "../../chat/ConfirmationCard";
 import { requestOf } from "../../chat/storedRequest";
 import { useTexts } from "../../i18n";
 import { ChatAccounts } from "../../push/ChatAccounts";
+import { OwnSubscriptions } from "../../push/OwnSubscriptions";
 import { PushDevices } from "../../push/PushDevices";
 import { isObject, text } from "../../renderers/data";
 import { visible } from "../../shared/visible";
@@ -94,6 +95,7 @@ function Waiting() {
       <AlertSwitches />
       <PushDevices />
       <ChatAccounts />
+      <OwnSubscriptions />
     </div>
   );
 }
