@@ -63,7 +63,7 @@ async function play(page, receiver) {
   const dialog = page.getByRole("dialog");
   await page.goto(`${service.url}/admin/notifications`);
   const browsers = page.getByRole("row", { name: /browsers/ });
-  await browsers.getByText("Browsers (Web Push)").waitFor();
+  await browsers.getByText("Web Push").waitFor();
   await counts(browsers.getByRole("button"), 0);
   await browsers.getByRole("switch").press("Space");
   await browsers.getByText("Disabled").waitFor();
@@ -138,6 +138,7 @@ async function play(page, receiver) {
   await dialog.getByRole("button", { name: "Subscribe" }).click();
   const own = page.getByRole("row", { name: /on-call/ });
   await own.getByText("My receiver").waitFor();
+  await own.scrollIntoViewIfNeeded();
   await clean(page, "inbox");
 
   receiver.answer.status = 401;
@@ -154,18 +155,19 @@ async function play(page, receiver) {
 
   await page.goto(`${service.url}/admin/inbox`);
   await own.getByText("Inactive").waitFor();
+  await own.scrollIntoViewIfNeeded();
   await clean(page, "inactive");
   await page.goto(`${service.url}/admin/notifications`);
   await row.getByRole("switch").press("Space");
   await ask("POST", "/admin/approver-groups", { id: "payments", name: "P", members: ["bea"] });
   await page.getByRole("link", { name: "Subscriptions" }).click();
-  await page.getByRole("row", { name: /Those for ann/ }).waitFor();
+  await page.getByRole("row", { name: /Requests for ann/ }).waitFor();
   await page.getByRole("button", { name: "New shared subscription" }).click();
-  await dialog.getByLabel("Requests").selectOption("group:payments");
+  await dialog.getByLabel("Receives").selectOption("group:payments");
   await dialog.getByLabel("Label").fill("Payments on call");
   await clean(page, "shared-form");
   await dialog.getByRole("button", { name: "Create" }).click();
-  const shared = page.getByRole("row", { name: /Those for the group payments/ });
+  const shared = page.getByRole("row", { name: /Requests for the group payments/ });
   await shared.getByText("Payments on call").waitFor();
   await clean(page, "shared");
   await shared.getByRole("button", { name: /^Delete/ }).click();

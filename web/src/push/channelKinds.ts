@@ -4,6 +4,7 @@ import { notifications } from "../i18n/texts/notifications";
 
 /** Names of products, which are the same in every language. */
 const NAMES: Readonly<Record<string, string>> = {
+  web_push: "Web Push",
   ntfy: "ntfy",
   mattermost: "Mattermost",
   teams: "Microsoft Teams",
@@ -11,7 +12,7 @@ const NAMES: Readonly<Record<string, string>> = {
   slack: "Slack",
   telegram: "Telegram",
 };
-const SAID = ["webhook", "smtp", "web_push"] as const;
+const SAID = ["webhook", "smtp"] as const;
 
 export const WEB_PUSH = "web_push";
 /** The channel of browsers, which every service has. */

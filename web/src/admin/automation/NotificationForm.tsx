@@ -1,5 +1,5 @@
 /** A channel of notifications: its kind's own fields, and what its messages contain. */
-import { Button, NativeSelect, PasswordInput, Switch, TextInput } from "@mantine/core";
+import { Button, Input, NativeSelect, PasswordInput, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { api, data, type Schemas } from "../../api/client";
 import { useTexts, useTextsOf } from "../../i18n";
@@ -42,7 +42,7 @@ export function NotificationForm({ channel: given, ends }: Props) {
     settings: enteredOf(channel?.settings ?? {}),
     secrets: {} as Entered,
     replace: channel === null || channel.secret_names.length === 0,
-    content: (channel?.content ?? "summary") as string,
+    content: channel?.content ?? "summary",
     buttons: (channel?.buttons ?? "none") as string,
     enabled: channel?.enabled ?? true,
   });
@@ -54,7 +54,7 @@ export function NotificationForm({ channel: given, ends }: Props) {
       name: fields.name.trim(),
       settings: valuesOf(form?.settings ?? [], fields.settings),
       ...(isSent ? { secrets } : {}),
-      content: fields.content as Channel["content"],
+      content: fields.content,
       buttons: (form?.answers ? fields.buttons : "none") as Channel["buttons"],
       enabled: fields.enabled,
     };
@@ -133,9 +133,10 @@ export function NotificationForm({ channel: given, ends }: Props) {
           ))}
         <NativeSelect
           label={c("content")}
-          description={c("content.help")}
-          {...text("content")}
-          data={CONTENTS.map((value) => ({ value, label: c(`content.${value}.long`) }))}
+          description={c(`content.${fields.content}.help`)}
+          value={fields.content}
+          onChange={(event) => put("content", event.currentTarget.value as Channel["content"])}
+          data={CONTENTS.map((value) => ({ value, label: c(`content.${value}`) }))}
         />
         {form?.answers && (
           <NativeSelect
@@ -167,19 +168,19 @@ function Stored({ channel, replace, onReplace }: StoredProps) {
   const c = useTextsOf(channelTexts);
   const names = secretLabels(channel.kind, channel.secret_names).map((label) => c(label));
   return (
-    <fieldset className={css.plain}>
-      <legend>{c("secrets")}</legend>
-      <div className={css.actions}>
-        <span className={css.quiet}>
-          {replace
-            ? c("secrets.all")
-            : c("secrets.set", { names: names.join(language === "zh" ? "、" : ", ") })}
-        </span>
-        <Button variant="default" size="compact-sm" onClick={() => onReplace(!replace)}>
-          {c(replace ? "secrets.keep" : "secrets.replace")}
-        </Button>
-      </div>
-    </fieldset>
+    <Input.Wrapper
+      labelElement="div"
+      label={c("secrets")}
+      description={
+        replace
+          ? c("secrets.all")
+          : c("secrets.set", { names: names.join(language === "zh" ? "、" : ", ") })
+      }
+    >
+      <Button variant="default" size="compact-sm" onClick={() => onReplace(!replace)}>
+        {c(replace ? "secrets.keep" : "secrets.replace")}
+      </Button>
+    </Input.Wrapper>
   );
 }
 

@@ -4,7 +4,6 @@ import type { Pair } from "..";
 export const notifications = {
   "kind.webhook": ["Webhook", "Webhook"],
   "kind.smtp": ["Mail", "邮件"],
-  "kind.web_push": ["Browsers (Web Push)", "浏览器（Web Push）"],
   channel: ["Channel", "渠道"],
   address: ["Address", "地址"],
   "address.help": ["Where the channel delivers.", "渠道送达的位置。"],

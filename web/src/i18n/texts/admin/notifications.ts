@@ -21,19 +21,21 @@ export const channelTexts = {
   name: ["Name", "名称"],
   "name.help": ["Lowercase letters, digits, hyphens and underscores.", "小写字母、数字、- 和 _。"],
   content: ["Content", "内容"],
-  "content.help": [
-    "How much of a request the provider of the channel learns.",
-    "渠道服务商可以看到的请求内容。",
-  ],
   "content.none": ["Only a link", "仅链接"],
   "content.summary": ["Summary", "摘要"],
   "content.full": ["Full", "完整"],
-  "content.none.long": ["Only that a request is pending, and a link", "仅告知有请求，并附链接"],
-  "content.summary.long": [
-    "Also agent, tool, risk and one line of the request",
-    "另含智能体、工具、风险和一行请求",
+  "content.none.help": [
+    "The provider learns only that a request is pending.",
+    "服务商仅知道有请求待处理。",
   ],
-  "content.full.long": ["Also the command or arguments", "另含命令或参数"],
+  "content.summary.help": [
+    "The provider also learns the agent, tool, risk and one line of the request.",
+    "服务商还会看到智能体、工具、风险和一行请求。",
+  ],
+  "content.full.help": [
+    "The provider also learns the command or the arguments.",
+    "服务商还会看到命令或参数。",
+  ],
   buttons: ["Buttons", "按钮"],
   "buttons.help": [
     "Highest risk of requests that linked chat accounts can answer in the message.",
@@ -169,10 +171,10 @@ export const channelTexts = {
     "The subscription of {name} receives nothing more.",
     "{name} 的订阅将不再收到消息。",
   ],
-  audience: ["Requests", "请求"],
+  audience: ["Receives", "接收"],
   "audience.all": ["All requests", "所有请求"],
-  "audience.group": ["Those for the group {name}", "审批组 {name} 的请求"],
-  "audience.user": ["Those for {name}", "{name} 的请求"],
+  "audience.group": ["Requests for the group {name}", "审批组 {name} 的请求"],
+  "audience.user": ["Requests for {name}", "{name} 的请求"],
 } as const satisfies Record<string, Pair>;
 
 export type ChannelText = keyof typeof channelTexts;
