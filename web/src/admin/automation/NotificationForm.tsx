@@ -177,7 +177,7 @@ function Stored({ channel, replace, onReplace }: StoredProps) {
           : c("secrets.set", { names: names.join(language === "zh" ? "、" : ", ") })
       }
     >
-      <Button variant="default" size="compact-sm" onClick={() => onReplace(!replace)}>
+      <Button mt={4} variant="default" size="compact-sm" onClick={() => onReplace(!replace)}>
         {c(replace ? "secrets.keep" : "secrets.replace")}
       </Button>
     </Input.Wrapper>

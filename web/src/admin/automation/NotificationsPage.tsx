@@ -183,13 +183,11 @@ function Health({ health }: { health: Channel["health"] }) {
         </span>
       )}
       {health.pending > 0 && (
+        <span className={css.under}>{c("health.pending", { count: health.pending })}</span>
+      )}
+      {health.oldest_pending != null && (
         <span className={css.under}>
-          {c("health.pending", { count: health.pending })}
-          {health.oldest_pending != null && (
-            <>
-              , {c("health.oldest")} <When at={health.oldest_pending} />
-            </>
-          )}
+          {c("health.oldest")} <When at={health.oldest_pending} />
         </span>
       )}
     </>

@@ -53,7 +53,7 @@ export const channelTexts = {
   "health.disabled": ["Disabled", "已停用"],
   "health.since": ["Since", "始于"],
   "health.pending": ["{count} {count|message|messages} waiting", "{count} 条消息待发送"],
-  "health.oldest": ["oldest from", "最早"],
+  "health.oldest": ["Oldest:", "最早："],
 
   secrets: ["Secrets", "密钥"],
   "secrets.set": ["Set: {names}", "已设置：{names}"],
