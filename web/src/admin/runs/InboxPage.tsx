@@ -76,7 +76,10 @@ function useConfirmations(state: "pending" | null) {
 
 function Waiting() {
   const { t } = useTexts();
+  const { holds } = useIdentity();
   const query = useConfirmations("pending");
+  // Who answers for a group alone receives notifications through that group.
+  const answers = holds("approve");
   return (
     <div className={css.stack}>
       <Loaded query={query}>
@@ -93,9 +96,9 @@ function Waiting() {
       </Loaded>
       <Questions />
       <AlertSwitches />
-      <PushDevices />
-      <ChatAccounts />
-      <OwnSubscriptions />
+      {(answers || holds("chat")) && <PushDevices />}
+      {answers && <ChatAccounts />}
+      {(answers || holds("chat")) && <OwnSubscriptions />}
     </div>
   );
 }
