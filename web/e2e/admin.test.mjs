@@ -38,6 +38,8 @@ const PAGES = [
     "triggers/webhooks",
     "channels",
     "channels/tasks",
+    "notifications",
+    "notifications/subscriptions",
   ],
   ...["plugins", "usage", "tokens", "system", "settings", "doctor"],
 ];

@@ -24,6 +24,7 @@ const PAGES = [
   ...["audit", "queries", "usage"],
   ...["skills", "memory", "sources", "forum"],
   ...["schedules", "triggers", "channels"],
+  ...["notifications", "notifications/subscriptions"],
   ...["plugins", "system", "settings", "doctor"],
 ];
 
@@ -61,6 +62,22 @@ async function stage() {
     substitute_id: "sue",
     ends_at: new Date(Date.now() + 86_400_000).toISOString(),
     note: "Holidays",
+  });
+  // Nothing listens there: the channel fails as soon as there is a request.
+  const channel = await ask("POST", "/admin/notification-channels", {
+    name: "mail",
+    kind: "smtp",
+    settings: { host: "127.0.0.1", port: 9, tls: "none", sender: "gate@example.org" },
+  });
+  await ask("POST", "/admin/notification-subscriptions", {
+    channel_id: channel.id,
+    audience: "group:payments",
+    address: "on-call@example.org",
+    label: "On call",
+  });
+  await ask("POST", "/me/notification-subscriptions", {
+    channel_id: channel.id,
+    address: "ann@example.org",
   });
   await ask("POST", "/admin/webhooks", { name: "alerts", template: "Look at this: {{body}}" });
   await ask("POST", "/admin/schedules", {

@@ -3,12 +3,14 @@ import { ADMIN_GROUPS, ADMIN_PAGES } from "../src/admin/pages";
 import { setLanguage, TEXTS, translate } from "../src/i18n";
 import { admin } from "../src/i18n/texts/admin";
 import { approvers } from "../src/i18n/texts/admin/approvers";
+import { channelTexts } from "../src/i18n/texts/admin/notifications";
 import { proposals } from "../src/i18n/texts/admin/proposals";
 import { approval } from "../src/i18n/texts/approval";
 import { approvals } from "../src/i18n/texts/approvals";
 import { builder } from "../src/i18n/texts/builder";
 import { chat } from "../src/i18n/texts/chat";
 import { common as shared } from "../src/i18n/texts/common";
+import { notifications } from "../src/i18n/texts/notifications";
 import { shell } from "../src/i18n/texts/shell";
 
 /** Every source of the pages, as text. */
@@ -27,6 +29,8 @@ const entries: Entry[] = [
   ...Object.entries(approvals),
   ...Object.entries(proposals),
   ...Object.entries(builder),
+  ...Object.entries(channelTexts),
+  ...Object.entries(notifications),
 ];
 const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */

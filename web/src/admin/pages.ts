@@ -1,5 +1,6 @@
 /** The admin pages by section of the menu, which is also their folder. Each is loaded when it is first opened. */
 import {
+  BellRing,
   Bot,
   CalendarClock,
   ChartColumn,
@@ -88,6 +89,7 @@ const AUTOMATION: readonly AdminPage[] = [
   of("schedules", CalendarClock, () => import("./automation/SchedulesPage")),
   of("triggers", Webhook, () => import("./automation/TriggersPage")),
   of("channels", MonitorSmartphone, () => import("./automation/ChannelsPage")),
+  of("notifications", BellRing, () => import("./automation/NotificationsPage")),
 ];
 
 const SYSTEM: readonly AdminPage[] = [

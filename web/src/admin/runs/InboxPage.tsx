@@ -10,6 +10,7 @@ import { EndedElsewhere, useEnded } from "../../chat/EndedElsewhere";
 import { requestOf } from "../../chat/storedRequest";
 import { useTexts } from "../../i18n";
 import { ChatAccounts } from "../../push/ChatAccounts";
+import { OwnSubscriptions } from "../../push/OwnSubscriptions";
 import { PushDevices } from "../../push/PushDevices";
 import { isObject, text } from "../../renderers/data";
 import { visible } from "../../shared/visible";
@@ -76,11 +77,14 @@ function useConfirmations(state: "pending" | null) {
 
 function Waiting() {
   const { t } = useTexts();
+  const { holds } = useIdentity();
   const query = useConfirmations("pending");
   const endings = useInboxEndings();
   const waiting = (query.data ?? []).map((row) => row.confirmation_id);
   const over = endings.map((one) => ({ ...one, message: null }));
   const [ended, dismiss] = useEnded(waiting, over);
+  // Who answers for a group alone receives notifications through that group.
+  const answers = holds("approve");
   return (
     <div className={css.stack}>
       <EndedElsewhere ended={ended} onDismiss={dismiss} />
@@ -98,8 +102,9 @@ function Waiting() {
       </Loaded>
       <Questions />
       <AlertSwitches />
-      <PushDevices />
-      <ChatAccounts />
+      {(answers || holds("chat")) && <PushDevices />}
+      {answers && <ChatAccounts />}
+      {(answers || holds("chat")) && <OwnSubscriptions />}
     </div>
   );
 }

@@ -18,6 +18,7 @@ export const common = {
   "admin.schedules": ["Schedules", "定时任务"],
   "admin.triggers": ["Triggers", "触发器"],
   "admin.channels": ["Channels", "渠道"],
+  "admin.notifications": ["Notifications", "通知"],
   "admin.plugins": ["Plugins", "插件"],
   "admin.usage": ["Usage", "用量"],
   "admin.tokens": ["Access tokens", "访问令牌"],
