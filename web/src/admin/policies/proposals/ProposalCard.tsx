@@ -241,11 +241,13 @@ function Rule({ proposal }: { proposal: Proposal }) {
   const { t } = useTexts();
   const p = useTextsOf(proposals);
   const day = useDay();
-  const now = useNow(proposal.state === "open");
+  // Only a new rule lasts from its acceptance; one to remove ends as it is stored.
+  const isNew = proposal.state === "open" && proposal.kind !== "remove";
+  const now = useNow(isNew);
   const definition = definitionOf(proposal);
   const { argv, paths } = definition.match ?? {};
   const further = furtherConditions(definition);
-  const end = endOf(definition, proposal.proven_at, now, proposal.state === "open");
+  const end = endOf(definition, proposal.proven_at, now, isNew);
   const facts: [string, ReactNode][] = [
     [
       p("rule.decision"),
