@@ -66,6 +66,11 @@ async function play(service, browser, push) {
   const [address] = await phone.opened();
   await page.goto(address);
   await page.getByText("rm -rf pushed").first().waitFor();
+  // Buttons that become enabled during the check have two colors.
+  await page
+    .getByRole("button", { name: /^Decline/ })
+    .and(page.locator(":enabled"))
+    .waitFor();
   assert.deepEqual(await axeOf(page), []);
   if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/pushed.png` });
   await phone.push(opened.message);
