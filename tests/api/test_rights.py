@@ -14,7 +14,7 @@ async def test_rights_are_those_of_the_token_and_end_with_it(tmp_path: Path):
         _, token = await tokens.create("ann", ["approve"], agents=["builder"])
         found = await rights_of("ann", token.id)
         assert found is not None
-        assert (found.scopes, found.agents) == ({"approve"}, {"builder"})
+        assert (found.scopes, found.agents) == (frozenset({"approve"}), frozenset({"builder"}))
         assert await rights_of("bob", token.id) is None
         assert await rights_of("ann", None) is None
         assert await rights_of(LOCAL_USER, None) is None

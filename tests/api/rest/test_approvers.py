@@ -56,8 +56,8 @@ class Case:
 async def set_up(root: httpx2.AsyncClient, **policy: Any) -> None:
     groups = {"payments": ["bob", "bea", "carl"], "operations": ["olga"], "shipping": []}
     for group, members in groups.items():
-        body = {"id": group, "name": group, "members": members}
-        assert (await root.post("/admin/approver-groups", json=body)).status_code == 201
+        made: dict[str, Any] = {"id": group, "name": group, "members": members}
+        assert (await root.post("/admin/approver-groups", json=made)).status_code == 201
     body = {"name": "Payments", "steps": STEPS, **policy}
     answer = await root.post("/admin/approval-policies", json=body)
     assert answer.status_code == 201, answer.text
