@@ -16,6 +16,8 @@ from tests.support.answered_calls import Answered, record
 from tests.support.brisk import brisk_services
 from tests.support.service import Running, serving, settings_for
 
+pytestmark = pytest.mark.requirement("FTG-7")
+
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:

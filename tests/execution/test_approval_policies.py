@@ -27,6 +27,8 @@ from app.governance.approvals.approver import Approver
 from app.governance.approvals.policies import ApprovalPolicy, PolicySelector, PolicyStep
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, made
 
+pytestmark = pytest.mark.requirement("APR-6", "APR-7", "APR-8")
+
 ADMIN = Approver("root", is_admin=True)
 PAYMENTS = (PolicyStep(("payments",)),)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tests.requirements import agents, definitions, governance, measured, merged, product
+from tests.requirements import agents, definitions, governance, measured, merged, people, product
 from tests.requirements.model import Requirement
 
 REQUIREMENTS: tuple[Requirement, ...] = (
@@ -13,6 +13,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *product.REQUIREMENTS,
     *merged.REQUIREMENTS,
     *measured.REQUIREMENTS,
+    *people.REQUIREMENTS,
 )
 
 

@@ -2,6 +2,7 @@
 
 _BY_SUBJECT = {
     "agents": "SYS-04 D-27",
+    "undo of commands": "FTG-5",
 }
 
 OPEN: dict[str, str] = {id_: subject for subject, ids in _BY_SUBJECT.items() for id_ in ids.split()}

@@ -16,6 +16,8 @@ from tests.channels.notifications.bot_api import TOKEN, BotApi
 from tests.channels.notifications.chat_lab import PATIENCE_S, running
 from tests.support.service import Running
 
+pytestmark = pytest.mark.requirement("APR-5")
+
 ANN, BOB, EVE = 41, 42, 43
 
 

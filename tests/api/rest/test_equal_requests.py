@@ -14,6 +14,8 @@ from tests.api.rest.client import new_session
 from tests.execution.lab import Watcher
 from tests.support.service import Running
 
+pytestmark = pytest.mark.requirement("FTG-6")
+
 COUNT = 12
 
 

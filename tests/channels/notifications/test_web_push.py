@@ -40,6 +40,8 @@ from tests.channels.notifications.chat_lab import (
     web_access,
 )
 
+pytestmark = pytest.mark.requirement("APR-4")
+
 CONTACT = "mailto:admin@example.org"
 
 

@@ -15,6 +15,8 @@ from app.policy.proposals.opposite import denials
 from app.policy.proposals.proof import first_that_hold
 from tests.policy.proposals.recorded import NOW, ROOT, call, inputs
 
+pytestmark = pytest.mark.requirement("FTG-2")
+
 _HISTORIES: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("histories.json").read_text(encoding="utf-8")
 )

@@ -17,6 +17,8 @@ from app.policy.rules.rule_set import RuleSet
 from tests.policy.proposals.office_days import DANGEROUS, Step, scripted_day, working_day
 from tests.policy.proposals.recorded import NOW, TOOLS, call, inputs
 
+pytestmark = pytest.mark.requirement("FTG-1")
+
 PAST_DAYS = range(1, 9)
 CALLS_A_DAY = 150
 

@@ -14,6 +14,8 @@ from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import RuleDefinition
 from tests.policy.proposals.recorded import NOW, TOOLS, call, inputs
 
+pytestmark = pytest.mark.requirement("FTG-4")
+
 DAY_S = 86_400
 
 

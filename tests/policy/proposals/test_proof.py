@@ -24,6 +24,8 @@ from app.policy.rules.rule_set import RuleSet, ToolRules
 from scripts.write_corpus import commands
 from tests.policy.proposals.recorded import NOW, TOOLS, call, inputs
 
+pytestmark = pytest.mark.requirement("FTG-3")
+
 WORDS = [
     "rm tmp/{0}.log",
     "rm tmp/{0}.log && echo done",
