@@ -7,7 +7,6 @@ cases which a rule may concern are decided again.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +21,7 @@ from app.policy.rules.globs import GLOBBED
 from app.policy.rules.programs import SAME_VERBS, names_of
 from app.policy.rules.rule import Rule
 
-PACKAGED = Path(__file__).with_name("corpus.jsonl.gz")
+PACKAGED = Path(__file__).with_name("corpus.jsonl")
 _PLACE = "/place-of-the-corpus"
 UNKNOWN = "?"
 """Stands for a program that is known only when the command runs, and for unread code."""
@@ -86,7 +85,7 @@ class Corpus:
 @lru_cache(maxsize=1)
 def packaged() -> Corpus:
     """Return the packaged corpus, about twenty thousand cases."""
-    lines = gzip.decompress(PACKAGED.read_bytes()).splitlines()
+    lines = PACKAGED.read_bytes().splitlines()
     return Corpus(tuple(_case(orjson.loads(line)) for line in lines))
 
 
