@@ -147,7 +147,7 @@ class Chat:
             await self._client.command("unsubscribe", session_id=former.session_id)
 
     async def watch_others(self) -> None:
-        """Say from now on what waits in other sessions, where the token may decide anything."""
+        """Report pending requests of other sessions from now on, if the token may decide any."""
         try:
             message = await self._client.watch_inbox()
         except CommandRefused:

@@ -22,7 +22,7 @@ class WaitWatcher(Protocol):
     def changed(
         self, item_id: str, change: WaitChange, request: Mapping[str, Any], occurrence: int
     ) -> None:
-        """The wait goes on, and `request` is what it is about now. Unknown items are ignored.
+        """The wait continues; `request` is what it is about now. Unknown items are ignored.
 
         Args:
             occurrence: number of the change, of those of its kind.

@@ -48,7 +48,7 @@ test("a call that waits elsewhere shows on every page, and goes when it is answe
   }),
 );
 
-test("an answer that another page gives is told to who had the request open", LIMIT, () =>
+test("an answer that another page gives is shown to who had the request open", LIMIT, () =>
   scene(async (page) => {
     await say(page, "run rm -rf elsewhere");
     await reads(() => page.title(), "(1) Tollgate");

@@ -12,8 +12,8 @@ const ended = (outcome: string, id = "a"): Ended => ({
   message: null,
 });
 
-/** Shown while it is pending, then ended; what is told of it. */
-function told(outcome: string, meanwhile: () => void = () => undefined) {
+/** Shown while it is pending, then ended; what is shown of it. */
+function noticesOf(outcome: string, meanwhile: () => void = () => undefined) {
   const hook = renderHook(({ pending, over }) => useEnded(pending, over), {
     initialProps: { pending: ["a"], over: [] as Ended[] },
   });
@@ -22,34 +22,34 @@ function told(outcome: string, meanwhile: () => void = () => undefined) {
   return hook;
 }
 
-const ids = (hook: ReturnType<typeof told>) => hook.result.current[0].map((one) => one.id);
+const ids = (hook: ReturnType<typeof noticesOf>) => hook.result.current[0].map((one) => one.id);
 const answered = (sent: "sent" | "refused") => answeredHere.setState(new Map([["a", sent]]), true);
 
 beforeEach(() => answeredHere.setState(new Map(), true));
 
-test.each(["approved", "declined", "expired"])("%s by others is told", (outcome) => {
-  expect(ids(told(outcome))).toEqual(["a"]);
+test.each(["approved", "declined", "expired"])("%s by others is shown", (outcome) => {
+  expect(ids(noticesOf(outcome))).toEqual(["a"]);
 });
 
 test("one's own answer is not, and neither is what was withdrawn", () => {
-  expect(ids(told("approved", () => answered("sent")))).toEqual([]);
+  expect(ids(noticesOf("approved", () => answered("sent")))).toEqual([]);
   answeredHere.setState(new Map(), true);
-  expect(ids(told("cancelled"))).toEqual([]);
+  expect(ids(noticesOf("cancelled"))).toEqual([]);
 });
 
 test("an answer that came too late learns the outcome, also after the card is gone", () => {
-  const hook = told("declined", () => answered("sent"));
+  const hook = noticesOf("declined", () => answered("sent"));
   expect(ids(hook)).toEqual([]);
   act(() => answered("refused"));
   expect(ids(hook)).toEqual(["a"]);
-  const late = told("cancelled", () => answered("refused"));
+  const late = noticesOf("cancelled", () => answered("refused"));
   expect(ids(late)).toEqual(["a"]);
 });
 
 test("what had ended before it was shown is history, and a notice can be closed", () => {
   const hook = renderHook(() => useEnded([], [ended("approved", "old")]));
   expect(hook.result.current[0]).toEqual([]);
-  const shown = told("approved");
+  const shown = noticesOf("approved");
   act(() => shown.result.current[1]("a"));
   expect(ids(shown)).toEqual([]);
 });

@@ -331,7 +331,7 @@ class NotificationOutbox:
         await self._db.transact(lambda work: work.execute(_DROP_OF_SUBSCRIPTION, row))
 
     async def backlog(self) -> dict[str, ChannelBacklog]:
-        """Return what waits, by channel.
+        """Return the pending messages by channel.
 
         Raises:
             StorageUnavailable: the database is not readable.

@@ -18,7 +18,7 @@ from tests.support.database import new_database
 
 
 class World:
-    """Links over a database, and a clock that stands still."""
+    """Links over a database, and a clock that only tests advance."""
 
     def __init__(self, db: SqliteWriter) -> None:
         self.db = db
