@@ -1,0 +1,1 @@
+"""Network access of programs by host name, through a proxy outside their sandbox."""
