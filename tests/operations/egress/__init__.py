@@ -1,0 +1,1 @@
+"""What the proxy reads from programs and answers them."""
