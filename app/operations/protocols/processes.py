@@ -118,6 +118,27 @@ class ProcessChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkConnection:
+    """Connection of a program through the egress proxy.
+
+    Attributes:
+        host, port: destination as the program named it; port 0 for a name lookup.
+        verdict: `open` while it lasts, `lost` if its end is unknown.
+        code, reason: why it was refused.
+        bytes_up, bytes_down: bytes from and to the program.
+    """
+
+    host: str
+    port: int
+    verdict: Literal["open", "allowed", "refused", "lost"]
+    code: str | None = None
+    reason: str | None = None
+    bytes_up: int = 0
+    bytes_down: int = 0
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessExit:
     """Exit of a process.
 
@@ -128,6 +149,7 @@ class ProcessExit:
         peak_bytes: highest observed memory of the tree, if metered.
         orphans: descendants that outlived the program and were ended.
         sought_network: it had only a private network, and tried to reach an address beyond it.
+        connections: its connections through the egress proxy, if it had a network by host name.
         undone: changed files that other programs run or read as configuration, relative to the
             workspace, which were restored.
         left: changed files that git runs or reads as configuration, which were left.
@@ -142,6 +164,7 @@ class ProcessExit:
     peak_bytes: int | None = None
     orphans: int = 0
     sought_network: bool = False
+    connections: tuple[NetworkConnection, ...] = ()
     undone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()

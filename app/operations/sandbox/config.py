@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.core.host_rules import HostRules
 from app.operations.sandbox.status import Weaker
+from app.operations.web.addresses import Network as AddressRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,7 @@ class SandboxConfig:
         readable: further absolute paths that programs may read and run.
         hidden: folders of the service itself, invisible to programs even inside a workspace.
         own_files: files that unrestricted file tools cannot reach outside their workspace.
+        allow_networks: networks that are not public and that allowed hosts may resolve to.
         own_ports: TCP ports of this service, which no workspace may connect to.
         uid: user of programs if the service is root.
         weaker: handling of levels whose requirements this kernel does not meet.
@@ -29,6 +32,7 @@ class SandboxConfig:
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
+    allow_networks: tuple[AddressRange, ...] = ()
     own_ports: frozenset[int] = frozenset()
     uid: int | None = None
     weaker: Weaker = "refuse"
@@ -46,10 +50,12 @@ class Network:
     Attributes:
         tcp_ports: ports of any host, including this machine.
         udp: datagrams to anywhere, which no kernel layer can restrict.
+        hosts: hosts reached through the egress proxy; excludes `tcp_ports`.
     """
 
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
+    hosts: HostRules = HostRules()  # noqa: RUF009 - immutable
 
 
 NO_NETWORK = Network()

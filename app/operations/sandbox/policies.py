@@ -6,6 +6,7 @@ import sys
 import sysconfig
 from pathlib import PurePath
 
+from app.operations.egress.egress import PROXY_PORT
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import Strictness
 from app.operations.protocols.processes import ProcessLimits
@@ -56,6 +57,7 @@ def command_policy(
     processes = _least(limits.processes, config.processes)
     hidden = _hidden(config, status, (*writable, *readable))
     ports = _ports(config, status, network)
+    served = served_ports(status, network)
     return Policy(
         level=level,
         layers=status.layers,
@@ -76,6 +78,7 @@ def command_policy(
         temporary=temporary,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
+        served_ports=served,
         uid=config.uid,
     )
 
@@ -169,6 +172,16 @@ def _ports(config: SandboxConfig, status: LevelStatus, network: Network) -> tupl
     if "landlock-net" not in status.layers:
         return ()  # nothing could restrict programs to these ports
     return tuple(port for port in network.tcp_ports if port not in config.own_ports)
+
+
+def served_ports(status: LevelStatus, network: Network) -> tuple[int, ...]:
+    """Return the ports that lead to the egress proxy; empty if nothing may be reached by name.
+
+    Without namespaces there is no private network in which it could serve.
+    """
+    if not network.hosts or network.tcp_ports or "namespaces" not in status.layers:
+        return ()
+    return (*network.hosts.ports, PROXY_PORT)
 
 
 def _least(wanted: int | None, most: int) -> int:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
+from app.operations.egress.egress import EgressNetwork
 from app.operations.local.piped_process import TERM_GRACE_S, PipedProcess
 from app.operations.local.threads import to_end
 from app.operations.process_errors import sandbox_unavailable
@@ -129,6 +130,7 @@ class SandboxedProcess(PipedProcess):
         super().__init__(pipes.ours, spec)
         self._level: Level = level
         self.watch: ChangeWatch | None = None
+        self.network: EgressNetwork | None = None
         self._leash = pipes.leash
         self._killing = asyncio.Lock()
         self._started: asyncio.Future[Event] = self._loop.create_future()
@@ -148,6 +150,8 @@ class SandboxedProcess(PipedProcess):
     async def wait(self) -> ProcessExit:
         """Return its exit, with the restored files that others run."""
         ended = await super().wait()
+        if self.network is not None:
+            ended = replace(ended, connections=await self.network.finished())
         if self.watch is None:
             return ended
         changes = await self.watch.settle()

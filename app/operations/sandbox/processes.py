@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from app.core.errors import ToolFailed
+from app.operations.egress.egress import EgressNetwork
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
 from app.operations.local.spawn import find_program
@@ -19,13 +20,20 @@ from app.operations.sandbox.change_watch import ChangeWatch, WatchedProgramFiles
 from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
-from app.operations.sandbox.policies import command_policy
+from app.operations.sandbox.policies import command_policy, served_ports
 from app.operations.sandbox.process import SandboxedProcess, launch
 from app.operations.sandbox.sandbox import Sandbox
 
 _NAMES_BY_TCP = {"RES_OPTIONS": "use-vc"}
 # Without a network, retries only take time: half a minute for npm.
 _ASK_ONCE = {"npm_config_fetch_retries": "0", "PIP_RETRIES": "0"}
+
+# A refused host stays refused: npm would wait for minutes in all.
+_ASK_AGAIN_SOON = {
+    "npm_config_fetch_retries": "1",
+    "npm_config_fetch_retry_mintimeout": "500",
+    "PIP_RETRIES": "1",
+}
 
 
 class SandboxedProcesses:
@@ -94,16 +102,33 @@ class SandboxedProcesses:
         job = await self._job(spec, status, tmp, read_only)
         terminal = spec.terminal
         has_input = spec.stdin is not None or spec.interactive
-        await self._sandbox.zygote.turns.next()
-        pipes = open_pipes(has_input=has_input, terminal=terminal)
-        return await launch(self._sandbox.zygote, job, pipes, spec, "bash")
+        network, egress = await self._served(job)
+        try:
+            await self._sandbox.zygote.turns.next()
+            pipes = open_pipes(has_input=has_input, terminal=terminal)
+        except BaseException:
+            if egress is not None:
+                os.close(egress)
+            raise
+        if egress is not None:
+            pipes.theirs.append(egress)
+        process = await launch(self._sandbox.zygote, job, pipes, spec, "bash")
+        process.network = network
+        return process
+
+    async def _served(self, job: Job) -> tuple[EgressNetwork | None, int | None]:
+        """Open the network of a job that has one."""
+        if not job.policy.served_ports:
+            return None, None
+        return await self._sandbox.egress.open(self._network.hosts)
 
     async def _job(
         self, spec: ProcessSpec, status: LevelStatus, tmp: str, read_only: tuple[str, ...]
     ) -> Job:
         """Return the job for `spec`, except its descriptors."""
         network = self._network if spec.network else NO_NETWORK
-        extra = {**_author(self._sandbox.config), **_extra(spec, network)}
+        by_name = bool(served_ports(status, network))
+        extra = {**_author(self._sandbox.config), **_extra(spec, network, by_name=by_name)}
         environment = clean_environment(tmp, extra, tmp)
         program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
         policy = command_policy(
@@ -168,12 +193,14 @@ def _author(config: SandboxConfig) -> dict[str, str]:
     return {**dict.fromkeys(names, name), **dict.fromkeys(mails, mail)}
 
 
-def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:
+def _extra(spec: ProcessSpec, network: Network, *, by_name: bool) -> dict[str, str]:
     """Return additions to the safe environment; the caller's own come last."""
     extra: dict[str, str] = {}
     if network.tcp_ports and not network.udp:
         extra |= _NAMES_BY_TCP  # names are looked up through port 53, if it is open
-    if not network.tcp_ports:
+    if by_name:
+        extra |= _ASK_AGAIN_SOON
+    elif not network.tcp_ports:
         extra |= _ASK_ONCE
     if spec.terminal is not None:
         extra["TERM"] = TERMINAL_TYPE

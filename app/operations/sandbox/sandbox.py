@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from app.core.errors import TollgateError
+from app.operations.egress.destinations import CheckedDestinations, Destinations
+from app.operations.egress.egress import Egress
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
@@ -24,6 +26,8 @@ from app.operations.sandbox.pool import WarmPool
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workers import Worker, park
 from app.operations.sandbox.zygote import Zygote
+from app.operations.web.addresses import Reach
+from app.operations.web.network import SystemResolver
 
 _log = logging.getLogger(__name__)
 
@@ -40,13 +44,20 @@ class Sandbox:
 
     Args:
         status: capabilities of this machine, if known; otherwise a child probes them.
+        destinations: decides where allowed hosts are reached; by default public addresses, and
+            those of the configuration's networks.
     """
 
     def __init__(
-        self, config: SandboxConfig | None = None, *, status: SandboxStatus | None = None
+        self,
+        config: SandboxConfig | None = None,
+        *,
+        status: SandboxStatus | None = None,
+        destinations: Destinations | None = None,
     ) -> None:
         self.config = config or SandboxConfig()
         self.zygote = Zygote()
+        self.egress = Egress(destinations or self._destinations())
         self._folders = TemporaryFolders(self.config.temporary, self.config.uid)
         self._status = status
         self._probing = asyncio.Lock()
@@ -160,7 +171,12 @@ class Sandbox:
         """End warm workers and the zygote, and remove all private folders."""
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
         await self.zygote.close()
+        await self.egress.close()
         await to_end(run_in(_REMOVALS, self._folders.close))
+
+    def _destinations(self) -> Destinations:
+        reach = Reach(self.config.allow_networks, lambda: self.config.own_ports)
+        return CheckedDestinations(SystemResolver(), reach, "sandbox.allow_networks")
 
     def _pool(self, level: Strictness) -> WarmPool:
         async def parked() -> Worker:

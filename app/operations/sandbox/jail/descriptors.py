@@ -19,7 +19,7 @@ _HIGHEST = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Descriptors of a job; `work` and `report` only if the job has them."""
+    """Descriptors of a job; `work`, `report` and `egress` only if the job has them."""
 
     stdin: int
     stdout: int
@@ -28,6 +28,7 @@ class Wires:
     leash: int
     work: int | None = None
     report: int | None = None
+    egress: int | None = None
 
     @classmethod
     def of(cls, job: Job, descriptors: Sequence[int]) -> Wires:
@@ -39,10 +40,12 @@ class Wires:
         rest = list(descriptors[_ALWAYS:])
         work = rest.pop(0) if job.parked and rest else None
         report = rest.pop(0) if job.argv is None and rest else None
-        if len(descriptors) < _ALWAYS or rest or (job.parked and work is None):
+        egress = rest.pop(0) if job.policy.served_ports and rest else None
+        lacking = (job.parked and work is None) or (job.policy.served_ports and egress is None)
+        if len(descriptors) < _ALWAYS or rest or lacking:
             raise ValueError(f"{len(descriptors)} descriptors do not match the job")
         stdin, stdout, stderr, status, leash = descriptors[:_ALWAYS]
-        return cls(stdin, stdout, stderr, status, leash, work, report)
+        return cls(stdin, stdout, stderr, status, leash, work, report, egress)
 
 
 def say(descriptor: int, **event: Any) -> None:

@@ -10,8 +10,9 @@ descriptors, in this order, by SCM_RIGHTS:
               the tree to end, the end of the file ends it at once (even if the service has died)
     6 work    only with `parked`: the payload reads the `Work` JSON here, up to its end
     7 report  only for Python (6 when not parked): the payload writes its report here
+    8 egress  only with `served_ports`: the last one, a socket to the network proxy
 
-Neither `status` nor `leash` is ever open in the payload.
+Neither `status` nor `leash` nor `egress` is ever open in the payload.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class Policy:
         tcp_ports: ports it may connect to; empty for no network except a private loopback, if there
             are namespaces.
         udp: datagrams in addition to `tcp_ports`, for name lookups.
+        served_ports: ports on which every address leads to the network proxy, in the private
+            network; needs namespaces, and excludes `tcp_ports`.
         uid: user to become if the service is root.
     """
 
@@ -77,6 +80,7 @@ class Policy:
     temporary: str | None = None
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
+    served_ports: tuple[int, ...] = ()
     uid: int | None = None
 
     @property

@@ -44,7 +44,7 @@ _PID_MAX_PER_NAMESPACE = (6, 14)
 _KERNEL = Path("/proc/sys/kernel")
 _PROC_OPTIONS = "hidepid=ptraceable"  # hides even the first process's command line
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
-HOSTS = "/etc/hosts"
+HOSTS, NAME_SERVERS = "/etc/hosts", "/etc/resolv.conf"
 _HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"
 _HIDING = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC
 _NOTHING_IN_IT = "size=4k,mode=0555"
@@ -131,16 +131,18 @@ def furnish(
     *,
     temporary: Sequence[str] = (),
     hosts: bool = False,
+    name_server: str | None = None,
 ) -> tuple[str, ...]:
     """Set up the new namespaces' view of the files; after `separate_files`.
 
     Args:
         temporary: mounts that are already private to the tree.
         hosts: whether `/etc/hosts` contains only the tree's loopback.
+        name_server: content of `/etc/resolv.conf`, if the tree has a name server.
 
     Returns:
-        Which of `/proc`, `/dev/shm` and `/etc/hosts` are private to the tree; the machine's others
-            are inaccessible.
+        Which of `/proc`, `/dev/shm`, `/etc/hosts` and `/etc/resolv.conf` are private to the tree;
+            the machine's others are inaccessible.
 
     Raises:
         OSError: as the kernel answers.
@@ -165,8 +167,8 @@ def furnish(
         flags = _NO_SUID | _NO_DEVICES | _NO_EXEC
         mount("tmpfs", SHARED_MEMORY, "tmpfs", flags, _SHARED_MEMORY_OPTIONS)
         own.append(SHARED_MEMORY)
-        if hosts and _own_hosts():
-            own.append(HOSTS)
+        wanted = {HOSTS: _HOSTS if hosts else None, NAME_SERVERS: name_server}
+        own += [path for path, text in wanted.items() if text and _own_file(path, text)]
     # a container that hides parts of /proc cannot mount another one
     with suppress(OSError):
         mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
@@ -176,13 +178,13 @@ def furnish(
     return tuple(own)
 
 
-def _own_hosts() -> bool:
-    """Return whether a private file has replaced the machine's `/etc/hosts`."""
-    written = Path(SHARED_MEMORY) / "hosts"
+def _own_file(path: str, text: str) -> bool:
+    """Return whether a private file has replaced one of the machine's."""
+    written = Path(SHARED_MEMORY) / Path(path).name
     try:
-        written.write_text(_HOSTS, encoding="ascii")
-        mount(str(written), HOSTS, "", _BIND)
-        change(HOSTS, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, 0)
+        written.write_text(text, encoding="ascii")
+        mount(str(written), path, "", _BIND)
+        change(path, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, 0)
     except OSError:
         return False
     finally:

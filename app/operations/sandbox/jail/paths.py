@@ -24,10 +24,10 @@ _SETTINGS = tuple(
         *("os-release", "shells", "nsswitch.conf", "protocols"),
     )
 )
-_NAMES = ("/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services")
+_PRIVATE = ("/etc/hosts", "/etc/resolv.conf")
+_NAMES = ("/etc/host.conf", "/etc/gai.conf", "/etc/services")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _TERMINAL = "/dev/tty"
-_HOSTS = "/etc/hosts"
 _PROC, _SHARED_MEMORY = "/proc", "/dev/shm"  # noqa: S108 - the tree's own when it is listed
 
 
@@ -35,7 +35,8 @@ def rules(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> tuple[Rule
     """Return the paths of a level with their rights.
 
     Args:
-        own: which of `/proc`, `/dev/shm` and `/etc/hosts` are private to the tree.
+        own: which of `/proc`, `/dev/shm`, `/etc/hosts` and `/etc/resolv.conf` are private to the
+            tree.
         terminal: whether it has a controlling terminal.
     """
     if policy.level == "strict":
@@ -57,13 +58,14 @@ def _ordinary(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> list[R
     found += [(path, landlock.READ) for path in (*_LOADER, *_SETTINGS)]
     found += [(path, landlock.DEVICE) for path in _DEVICES]
     if policy.tcp_ports or policy.udp:
+        found += [(path, landlock.READ) for path in (*_NAMES, *_PRIVATE)]
+    if policy.served_ports:
         found += [(path, landlock.READ) for path in _NAMES]
     if terminal:
         found.append((_TERMINAL, landlock.TERMINAL))
     if _PROC in own:
         found.append((_PROC, landlock.READ))
-    if _HOSTS in own:
-        found.append((_HOSTS, landlock.READ))
+    found += [(path, landlock.READ) for path in _PRIVATE if path in own]
     if _SHARED_MEMORY in own:
         found.append((_SHARED_MEMORY, landlock.WRITE))
     found += [(path, landlock.WRITE_EXECUTE) for path in policy.writable]

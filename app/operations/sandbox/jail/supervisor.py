@@ -23,6 +23,7 @@ from app.operations.sandbox.jail import (
     landlock,
     layers,
     namespaces,
+    network,
     payload,
     temporary,
 )
@@ -81,7 +82,7 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
     """Run `job` to its end and report on its status pipe; never returns."""
     parents = {_INIT, os.getppid(), job.service_pid} - {0}
     try:
-        stage = _surround(job, origin)
+        stage = _surround(job, wires, origin)
         # Before the tree starts: on a busy machine it may write a lot before anybody looks.
         meter = Meter(job.policy, stage.proc)
         ears = _start(job, wires, stage, contained=origin.contained)
@@ -99,7 +100,7 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
     os._exit(0)
 
 
-def _surround(job: Job, origin: Origin) -> _Stage:
+def _surround(job: Job, wires: Wires, origin: Origin) -> _Stage:
     """Install the layers that this process shares with its tree.
 
     Raises:
@@ -120,10 +121,11 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         if origin.users:
             namespaces.settle(proc, origin.uid, origin.gid)
         _volunteer_for_the_end(proc)
-        own, loopback = _own_machine(policy)
+        own, loopback = _own_machine(policy, wires.egress)
         installed.append(layers.NAMESPACES)
-    elif policy.hidden:
-        raise PermissionError("hidden folders: require namespaces")
+    elif policy.hidden or policy.served_ports:
+        lacking = "hidden folders" if policy.hidden else "a private network"
+        raise PermissionError(f"{lacking}: require namespaces")
     if policy.uid is not None and os.geteuid() == 0:
         capabilities.become(policy.uid)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # so that the meter can read the payload's /proc
@@ -140,16 +142,22 @@ def _surround(job: Job, origin: Origin) -> _Stage:
     return _Stage(proc, tuple(installed), own, loopback, nice)
 
 
-def _own_machine(policy: Policy) -> tuple[tuple[str, ...], bool]:
+def _own_machine(policy: Policy, egress: int | None) -> tuple[tuple[str, ...], bool]:
     """Set up the tree's private files and network; return private parts of `/proc` and `/dev/shm`,
     and whether it has a loopback.
 
+    Args:
+        egress: socket to the proxy that serves its network, if any.
+
     Raises:
-        OSError: as the kernel answers.
+        OSError: as the kernel answers, or the proxy has ended.
     """
     loopback = not policy.tcp_ports  # otherwise it is in the machine's network
     if loopback:
         namespaces.raise_loopback()
+        if egress is not None:
+            network.lead_everything_here()
+            network.serve_outside(egress, policy.served_ports)
     namespaces.separate_files()
     places: tuple[str, ...] = ()
     if policy.temporary is not None:
@@ -164,6 +172,7 @@ def _own_machine(policy: Policy) -> tuple[tuple[str, ...], bool]:
         *(policy.mounted or policy.writable, policy.tasks, policy.hidden, policy.read_only),
         temporary=places,
         hosts=loopback,
+        name_server=network.NAME_SERVER if policy.served_ports else None,
     )
     return own, loopback
 
@@ -190,6 +199,8 @@ def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
     _let_go()
     kept = [0, 1, 2, wires.status, wires.leash, confirm, stage.proc.descriptor]
     kept += [] if guard is None else [guard.fileno()]
+    # The proxy ends the tree's connections when this process has ended.
+    kept += [] if wires.egress is None else [wires.egress]
     bringer = None if guard is None else guard.detach()
     if guard_theirs is not None:
         guard_theirs.detach()  # closed with the rest

@@ -25,7 +25,7 @@ from app.operations.sandbox.jail.procfs import ProcFs
 from app.operations.sandbox.jail.python.preload import preload
 from app.operations.sandbox.jail.supervisor import Origin, supervise
 
-_MOST_DESCRIPTORS = 8
+_MOST_DESCRIPTORS = 9
 _MESSAGE_BYTES = 64
 _SWEEP_MS = 50
 _STATUS = 4  # among a message's descriptors

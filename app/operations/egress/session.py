@@ -1,0 +1,271 @@
+"""Network of one sandbox: its listening sockets, its name server and its connections."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import cast
+
+from app.core.host_rules import HostRules
+from app.operations.egress.connection import Connection
+from app.operations.egress.dns import TcpQueries, answer, framed
+from app.operations.egress.messages import Message
+from app.operations.egress.refusal import Destination, Refused, not_allowed
+from app.operations.egress.sides import Side
+from app.operations.egress.synthetic import SyntheticAddresses
+
+READY, LAST = b"ready", b"last"
+MAX_AT_ONCE = 256
+MAX_CONNECTIONS = 20_000
+MAX_BYTES = 16 << 30
+_MOST_REFUSED_NAMES = 200
+_MOST_DESCRIPTORS = 64
+_BACKLOG = 512
+_QUERY_BYTES = 4096
+_NAMES = 53
+_IP_PKTINFO = 8  # linux/in.h
+
+Ask = Callable[[str, int], Awaitable[Sequence[Destination]]]
+Report = Callable[[Message], None]
+
+
+class EgressSession:
+    """Serves the sockets of one sandbox until it closes `control`.
+
+    Args:
+        rules: hosts that it may reach.
+        ask: returns where an allowed host is reached.
+        report: called with each message about its connections; the last one is `ended`.
+    """
+
+    def __init__(
+        self,
+        control: socket.socket,
+        rules: HostRules,
+        proxy_port: int,
+        *,
+        ask: Ask,
+        report: Report,
+    ) -> None:
+        self.proxy_port = proxy_port
+        self._loop = asyncio.get_running_loop()
+        self._control = control
+        self._rules = rules
+        self._ask = ask
+        self._report = report
+        self._synthetic = SyntheticAddresses()
+        self._servers: list[asyncio.Server] = []
+        self._names: list[socket.socket] = []
+        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._begun: dict[int, float] = {}
+        self._refused_names: set[str] = set()
+        self._last_number = 0
+        self._bytes = 0
+        self._starting: set[asyncio.Task[None]] = set()
+        self._one_by_one = asyncio.Lock()
+        self._ended = False
+        control.setblocking(False)
+        self._loop.add_reader(control.fileno(), self._readable)
+
+    # `Permission` of its connections.
+
+    def name_of(self, address: str) -> str:
+        return self._synthetic.name_of(address)
+
+    def check(self, host: str, port: int) -> None:
+        if not self._rules.allow(host, port):
+            raise not_allowed(host, port)
+
+    async def destinations(self, host: str, port: int) -> Sequence[Destination]:
+        return await self._ask(host, port)
+
+    def opened(self, host: str, port: int) -> int:
+        if len(self._begun) >= MAX_AT_ONCE or self._last_number >= MAX_CONNECTIONS:
+            raise Refused("limit_exceeded", "the command has too many connections")
+        self._last_number += 1
+        self._begun[self._last_number] = monotonic()
+        self._report(
+            {"type": "opened", "connection": self._last_number, "host": host, "port": port}
+        )
+        return self._last_number
+
+    def closed(self, number: int, up: int, down: int) -> None:
+        lasted = monotonic() - self._begun.pop(number)
+        self._report(
+            {
+                "type": "closed",
+                "connection": number,
+                "bytes_up": up,
+                "bytes_down": down,
+                "duration_s": round(lasted, 6),
+            }
+        )
+
+    def refused(self, host: str, port: int, why: Refused) -> None:
+        self._report(
+            {"type": "refused", "host": host, "port": port, "code": why.code, "reason": why.reason}
+        )
+
+    def spend(self, count: int) -> None:
+        self._bytes += count
+        if self._bytes > MAX_BYTES:
+            for connection in self._connections.values():
+                connection.abort()
+
+    # The sandbox's side.
+
+    def end(self) -> None:
+        """Close everything; may be called repeatedly."""
+        if self._ended:
+            return
+        self._ended = True
+        self._loop.remove_reader(self._control.fileno())
+        self._control.close()
+        for server in self._servers:
+            server.close()
+        for one in self._names:
+            self._loop.remove_reader(one.fileno())
+            one.close()
+        for task, connection in self._connections.items():
+            connection.abort()
+            task.cancel()
+        if not self._connections:
+            self._report({"type": "ended"})
+
+    def _readable(self) -> None:
+        """Take sockets from the sandbox, or notice its end."""
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._control, 64, _MOST_DESCRIPTORS)
+        except BlockingIOError:
+            return
+        except OSError:
+            message, descriptors = b"", []
+        sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+        if not message or not sockets:
+            for one in sockets:
+                one.close()
+            self.end()
+            return
+        task = self._loop.create_task(self._serve(sockets, last=message == LAST))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    async def _serve(self, sockets: list[socket.socket], *, last: bool) -> None:
+        async with self._one_by_one:
+            for one in sockets:
+                one.setblocking(False)
+                if one.type == socket.SOCK_DGRAM:
+                    self._names.append(one)
+                    self._loop.add_reader(one.fileno(), self._look_up, one)
+                    continue
+                names = one.getsockname()[1] == _NAMES
+                server = await self._loop.create_server(
+                    self._name_server if names else self._accepted, sock=one, backlog=_BACKLOG
+                )
+                self._servers.append(server)
+            if last and not self._ended:
+                with suppress(OSError):
+                    self._control.send(READY)
+
+    def _accepted(self) -> Side:
+        return _Inner(self.spend, self._run)
+
+    def _run(self, side: Side) -> None:
+        if self._ended or len(self._connections) >= 2 * MAX_AT_ONCE:
+            side.abort()
+            return
+        connection = Connection(self, side)
+        task = self._loop.create_task(connection.run())
+        self._connections[task] = connection
+        task.add_done_callback(self._done)
+        side.closed.add_done_callback(lambda _: self._left(task))
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        """The program has closed its side: what waits for an answer is of no use any more."""
+        connection = self._connections.get(task)
+        if connection is not None and not connection.joined:
+            task.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        del self._connections[task]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._loop.call_exception_handler(
+                {"message": "a proxied connection failed", "exception": error}
+            )
+        if self._ended and not self._connections:
+            self._report({"type": "ended"})
+
+    # Name lookups.
+
+    def _address_of(self, name: str) -> str | None:
+        if self._rules.know(name):
+            return self._synthetic.address_of(name)
+        if name not in self._refused_names and len(self._refused_names) < _MOST_REFUSED_NAMES:
+            self._refused_names.add(name)
+            self.refused(name, 0, not_allowed(name, None))
+        return None
+
+    def _look_up(self, one: socket.socket) -> None:
+        try:
+            query, control, _, client = one.recvmsg(_QUERY_BYTES, 256)
+        except OSError:
+            return
+        reply = answer(query, self._address_of)
+        if reply is not None:
+            with suppress(OSError):  # from the address that was asked
+                one.sendmsg([reply], _source(control), 0, client)
+
+    def _name_server(self) -> asyncio.Protocol:
+        return _NamesByTcp(self._address_of)
+
+
+class _Inner(Side):
+    """Side of a program."""
+
+    def __init__(self, spend: Callable[[int], None], run: Callable[[Side], None]) -> None:
+        super().__init__(spend)
+        self._run = run
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._run(self)
+
+
+class _NamesByTcp(asyncio.Protocol):
+    """Name lookups on one TCP connection."""
+
+    def __init__(self, address_of: Callable[[str], str | None]) -> None:
+        self._queries = TcpQueries()
+        self._address_of = address_of
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are no subclasses
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        try:
+            queries = self._queries.feed(data)
+        except ValueError:
+            self._transport.abort()
+            return
+        for query in queries:
+            reply = answer(query, self._address_of)
+            if reply is not None:
+                self._transport.write(framed(reply))
+
+
+def _source(control: Sequence[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
+    """Return the control message that answers from the address of a query."""
+    found = []
+    for level, kind, data in control:
+        if level == socket.IPPROTO_IPV6 and kind == socket.IPV6_PKTINFO:
+            found.append((level, kind, data))
+        elif level == socket.IPPROTO_IP and kind == _IP_PKTINFO:
+            # interface, own address, address that was asked
+            found.append((level, kind, data[:4] + data[8:12] + data[8:12]))
+    return found

@@ -1,0 +1,121 @@
+"""Servers on this machine that stand for hosts of the Internet, and what programs reach of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from app.core.host_rules import HostRules
+from app.operations.egress.refusal import Destination, Refused
+from app.operations.protocols.processes import NetworkConnection, ProcessLimits, ProcessSpec
+from app.operations.sandbox.config import Network, SandboxConfig
+from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.workspace import SandboxedWorkspace
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Hosts:
+    """`Destinations` that leads hosts to servers of the test."""
+
+    def __init__(self) -> None:
+        self.asked: list[Destination] = []
+        self.places: dict[Destination, Destination] = {}
+
+    async def of(self, host: str, port: int) -> Sequence[Destination]:
+        self.asked.append((host, port))
+        if (host, port) not in self.places:
+            raise Refused("unreachable", f"{host} has no address")
+        return [self.places[host, port]]
+
+    @asynccontextmanager
+    async def serving(
+        self, host: str, port: int, serve: Serve, *, tls: ssl.SSLContext | None = None
+    ) -> AsyncIterator[None]:
+        """Serve a host."""
+
+        async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await serve(reader, writer)
+            writer.close()
+
+        server = await asyncio.start_server(once, "127.0.0.1", 0, ssl=tls)
+        self.places[host, port] = server.sockets[0].getsockname()[:2]
+        async with server:
+            yield
+
+
+async def hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer every HTTP request with its first line and its `Host`."""
+    while head := await reader.readuntil(b"\r\n\r\n"):
+        first, *fields = head.decode().split("\r\n")
+        host = next(field for field in fields if field.lower().startswith("host:"))
+        body = f"{first} | {host}\n"
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        await writer.drain()
+        if "connection: close" in head.decode().lower():
+            return
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send everything back."""
+    while data := await reader.read(1 << 16):
+        writer.write(data)
+        await writer.drain()
+
+
+class Programs:
+    """Runs programs of one workspace."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path, hosts: Sequence[str]) -> None:
+        network = Network(hosts=HostRules.of(hosts))
+        self.workspace = SandboxedWorkspace(folder, sandbox=sandbox, network=network)
+        self._egress = sandbox.egress
+
+    async def run(self, *argv: str, wall_s: float = 60) -> Ran:
+        """Run a program to its end."""
+        spec = ProcessSpec(argv=argv, limits=ProcessLimits(wall_s=wall_s))
+        said = b""
+        async with self.workspace.operations.processes.open(spec) as process:
+            async for chunk in process.output():
+                said += chunk.data
+            ended = await process.wait()
+        return Ran(ended.code, said.decode("utf-8", "replace"), ended.connections)
+
+    async def kill_proxy(self) -> None:
+        """End the proxy process without a warning; return once that is noticed."""
+        assert self._egress.pid is not None
+        os.kill(self._egress.pid, signal.SIGKILL)
+        while self._egress.pid is not None:  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0)
+
+    async def python(self, code: str) -> Ran:
+        """Run Python code as a program."""
+        return await self.run("python3", "-c", code)
+
+
+class Ran:
+    """What a program did."""
+
+    def __init__(self, code: int, said: str, made: tuple[NetworkConnection, ...]) -> None:
+        self.code = code
+        self.said = said
+        self.made = made
+
+    def verdicts(self) -> list[tuple[str, int, str]]:
+        """Return host, port and verdict or code of each connection, in order."""
+        return [(one.host, one.port, one.code or one.verdict) for one in self.made]
+
+
+@asynccontextmanager
+async def programs(folder: Path, places: Hosts, *hosts: str) -> AsyncIterator[Programs]:
+    """Run programs that may reach `hosts`."""
+    async with Sandbox(SandboxConfig(warm_workers=0), destinations=places) as sandbox:
+        running = Programs(sandbox, folder, hosts)
+        async with running.workspace:
+            yield running

@@ -1,0 +1,193 @@
+"""Programs in the sandbox reach listed hosts by name, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.operations.egress.servers import Hosts, echo, hello, programs
+from tests.support.certificates import certificate, server_context
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_plain_http_reaches_a_listed_host(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("web.example", 80, hello),
+        programs(tmp_path, places, "web.example:80") as running,
+    ):
+        ran = await running.run("curl", "-sS", "http://web.example/a?b=1")
+
+    assert ran.said == "GET /a?b=1 HTTP/1.1 | Host: web.example\n"
+    assert ran.code == 0
+    assert ran.verdicts() == [("web.example", 80, "allowed")]
+    assert ran.made[0].bytes_up > 0
+    assert ran.made[0].bytes_down > len(ran.said)
+    assert places.asked == [("web.example", 80)]
+
+
+async def test_a_host_that_is_not_listed_is_not_found(tmp_path: Path) -> None:
+    places = Hosts()
+    async with programs(tmp_path, places, "web.example:80") as running:
+        ran = await running.run("curl", "-sS", "http://other.example/")
+
+    assert "Could not resolve host" in ran.said
+    assert ran.verdicts() == [("other.example", 0, "not_allowed")]
+    assert ran.made[0].reason == "other.example is not an allowed host of this project"
+    assert places.asked == []
+
+
+async def test_tls_passes_through_untouched(tmp_path: Path) -> None:
+    places, pem = Hosts(), certificate(tmp_path, "web.example")
+    async with (
+        places.serving("web.example", 443, hello, tls=server_context(pem)),
+        programs(tmp_path, places, "web.example") as running,
+    ):
+        ran = await running.run(
+            "curl", "-sS", "--http1.1", "--cacert", pem.name, "https://web.example/"
+        )
+
+    assert ran.said == "GET / HTTP/1.1 | Host: web.example\n"
+    assert ran.verdicts() == [("web.example", 443, "allowed")]
+
+
+HELLO = """
+import socket, ssl, sys
+host, name = sys.argv[1:]
+context = ssl.create_default_context(cafile="web.example.pem")
+context.check_hostname = False
+with socket.create_connection((host, 443)) as plain:
+    print(context.wrap_socket(plain, server_hostname=name or None).version())
+"""
+
+
+@pytest.mark.parametrize("name", ["other.example", "www.web.example", ""])
+async def test_a_tls_greeting_that_names_another_host_is_refused(name: str, tmp_path: Path) -> None:
+    places, pem = Hosts(), certificate(tmp_path, "web.example")
+    (tmp_path / "hello.py").write_text(HELLO)
+    async with (
+        places.serving("web.example", 443, hello, tls=server_context(pem)),
+        programs(tmp_path, places, "web.example", "other.example") as running,
+    ):
+        right = await running.run("python3", "hello.py", "web.example", "web.example")
+        wrong = await running.run("python3", "hello.py", "web.example", name)
+
+    assert right.said.startswith("TLSv1")
+    assert "access denied" in wrong.said.lower()
+    assert ("web.example", 443, "mismatch") in wrong.verdicts()
+
+
+SERVER_FIRST = """
+import socket
+with socket.create_connection(("db.example", 5432)) as server:
+    server.sendall(b"one")
+    print(server.recv(9))
+    server.shutdown(socket.SHUT_WR)
+    print(server.recv(9))
+"""
+
+
+async def test_other_ports_pass_as_they_are(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("db.example", 5432, echo),
+        programs(tmp_path, places, "db.example:5432") as running,
+    ):
+        ran = await running.python(SERVER_FIRST)
+
+    assert ran.said == "b'one'\nb''\n"
+    assert [(one.bytes_up, one.bytes_down) for one in ran.made] == [(3, 3)]
+
+
+REQUESTS = """
+import socket
+with socket.create_connection(("web.example", 80)) as server:
+    server.sendall(b"GET /1 HTTP/1.1\\r\\nHost: web.example\\r\\n\\r\\n"
+                   b"GET /2 HTTP/1.1\\r\\nHost: other.example\\r\\n\\r\\n")
+    print(server.makefile().read())
+"""
+
+
+async def test_a_second_request_never_reaches_the_server(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("web.example", 80, hello),
+        programs(tmp_path, places, "web.example:80", "other.example:80") as running,
+    ):
+        ran = await running.python(REQUESTS)
+
+    assert "GET /1" in ran.said
+    assert "GET /2" not in ran.said
+
+
+async def test_the_explicit_proxy_speaks_connect_and_socks(tmp_path: Path) -> None:
+    places, pem = Hosts(), certificate(tmp_path, "web.example")
+    listed = ("web.example", "web.example:80")
+    async with (
+        places.serving("web.example", 443, hello, tls=server_context(pem)),
+        places.serving("web.example", 80, hello),
+        programs(tmp_path, places, "web.example:80,443") as running,
+    ):
+        curl = ("curl", "-sS", "--http1.1", "--cacert", pem.name, "--proxy")
+        said = [
+            await running.run(*curl, proxy, url)
+            for proxy in ("http://127.0.0.1:3128", "socks5h://127.0.0.1:3128")
+            for url in ("https://web.example/", "http://web.example/")
+        ]
+        refused = await running.run(*curl, "http://127.0.0.1:3128", "https://other.example/")
+        plain = await running.run(*curl, "http://127.0.0.1:3128", "http://other.example/")
+
+    assert [ran.said for ran in said] == ["GET / HTTP/1.1 | Host: web.example\n"] * 4, listed
+    assert "403" in refused.said
+    assert refused.verdicts() == [("other.example", 443, "not_allowed")]
+    assert plain.said == "tollgate: other.example:80 is not an allowed host of this project\n"
+
+
+LOOPBACK = """
+import http.server, threading, urllib.request
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 8000), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(urllib.request.urlopen("http://localhost:8000/").status)
+"""
+
+
+async def test_loopback_is_private_and_free(tmp_path: Path) -> None:
+    places = Hosts()
+    async with programs(tmp_path, places, "web.example") as running:
+        ran = await running.python(LOOPBACK)
+
+    assert ran.said.splitlines()[-1] == "200"
+    assert ran.made == ()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://127.0.0.1/", "http://169.254.169.254/", "http://[::1]/", "http://10.0.0.1/"),
+        *("http://2130706433/", "http://[::ffff:169.254.169.254]/", "http://0.0.0.0/"),
+        *("http://1.1.1.1/", "http://[64:ff9b::a9fe:a9fe]/"),
+    ],
+)
+async def test_an_address_that_is_not_listed_is_not_reached(url: str, tmp_path: Path) -> None:
+    places = Hosts()
+    async with programs(tmp_path, places, "web.example:80") as running:
+        ran = await running.run("curl", "-sS", url)
+
+    assert places.asked == []
+    assert [one.verdict for one in ran.made] == ["refused"]
+    assert "tollgate" in ran.said
+
+
+async def test_a_killed_proxy_cuts_off_and_the_next_command_works(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("web.example", 80, hello),
+        programs(tmp_path, places, "web.example:80") as running,
+    ):
+        first = await running.run("curl", "-sS", "http://web.example/")
+        await running.kill_proxy()
+        second = await running.run("curl", "-sS", "http://web.example/")
+
+    assert first.code == second.code == 0
