@@ -124,8 +124,7 @@ class RequestReader:
             self._send(h11.Data(data=bytes(event.data)))
         elif isinstance(event, h11.EndOfMessage):
             self.complete = True
-            if not self.connect:
-                self._send(h11.EndOfMessage())
+            self._send(h11.EndOfMessage())
         else:
             return False
         return True
@@ -295,6 +294,6 @@ def _accepts_trailers(request: h11.Request) -> bool:
 
 def _reason(error: h11.ProtocolError) -> str:
     if error.error_status_hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
-        return "the head is longer than 64 KiB"
+        return "the head, or a line of the body, is longer than 64 KiB"
     # What follows is a copy of the bytes.
     return f"not a valid request: {str(error).partition(':')[0]}"

@@ -61,8 +61,7 @@ def without_chunks(data: bytes) -> bytes:
 def test_a_request_with_a_path_goes_to_its_host_at_the_port_of_the_connection():
     reader = read(get(HOST, b"Accept: */*"), port=8080)
     assert reader.target == Target("a.example", 8080)
-    assert reader.complete
-    assert not reader.connect
+    assert (reader.complete, reader.connect) == (True, False)
     assert reader.take() == head(
         *(b"GET /x HTTP/1.1", b"Host: a.example:8080", b"Accept: */*", b"Connection: close")
     )
@@ -350,9 +349,7 @@ def test_a_large_body_is_passed_on_as_it_comes(
 @pytest.mark.parametrize("step", [1, 1000, 200_000])
 def test_the_longest_head_is_read_and_a_longer_one_is_refused(step: int):
     def fed(size: int) -> RequestReader:
-        padding = size - len(get(HOST, b"X: "))
-        data = get(HOST, b"X: " + b"x" * padding)
-        assert len(data) == size
+        data = get(HOST, b"X: ".ljust(size - len(get(HOST, b"")), b"x"))
         reader = RequestReader(80)
         for start in range(0, size, step):
             reader.feed(data[start : start + step])
@@ -361,6 +358,12 @@ def test_the_longest_head_is_read_and_a_longer_one_is_refused(step: int):
     assert fed(MAX_HEAD).complete
     with pytest.raises(BadRequest, match="64 KiB"):
         fed(MAX_HEAD + 1)
+
+
+@pytest.mark.parametrize("start", [get(HOST)[:-2], post(b"Transfer-Encoding: chunked")])
+def test_a_line_without_an_end_is_refused(start: bytes):
+    with pytest.raises(BadRequest, match="64 KiB"):
+        read(start + b"1" * (MAX_HEAD + 1))
 
 
 @pytest.mark.parametrize(
