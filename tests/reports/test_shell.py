@@ -175,7 +175,7 @@ NOT_CUT_OFF = {
 @pytest.mark.parametrize("case", CUT_OFF)
 async def test_a_command_that_lacks_the_network_is_said_to(ctx: ToolContext, case: str):
     result = await call(bash, ctx, command=CUT_OFF[case])
-    assert "TOLLGATE_SANDBOX__TCP_PORTS" in result.for_model()
+    assert "TOLLGATE_SANDBOX__ALLOWED_HOSTS" in result.for_model()
     assert not result.success
 
 

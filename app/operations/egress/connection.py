@@ -297,8 +297,8 @@ def _http_denied(why: Refused) -> bytes:
     return refusal(status, f"tollgate: {why.reason}")
 
 
-def _tls_denied(_why: Refused) -> bytes:
-    return ALERT_ACCESS_DENIED
+def _tls_denied(why: Refused) -> bytes:
+    return b"" if why.code == "unreachable" else ALERT_ACCESS_DENIED
 
 
 def _socks_denied(why: Refused) -> bytes:

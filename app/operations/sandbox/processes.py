@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
+from pathlib import Path
 
 from app.core.errors import ToolFailed
 from app.operations.egress.egress import EgressNetwork
@@ -34,6 +37,12 @@ _ASK_AGAIN_SOON = {
     "npm_config_fetch_retry_mintimeout": "500",
     "PIP_RETRIES": "1",
 }
+# Where Debian has them; the interpreter may have been built for another place.
+_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+_CERTIFICATE_VARIABLES = (
+    *("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE"),
+    *("CURL_CA_BUNDLE", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"),
+)
 
 
 class SandboxedProcesses:
@@ -199,12 +208,19 @@ def _extra(spec: ProcessSpec, network: Network, *, by_name: bool) -> dict[str, s
     if network.tcp_ports and not network.udp:
         extra |= _NAMES_BY_TCP  # names are looked up through port 53, if it is open
     if by_name:
-        extra |= _ASK_AGAIN_SOON
+        extra |= _ASK_AGAIN_SOON | _machines_certificates()
     elif not network.tcp_ports:
         extra |= _ASK_ONCE
     if spec.terminal is not None:
         extra["TERM"] = TERMINAL_TYPE
     return extra | dict(spec.env)
+
+
+@cache
+def _machines_certificates() -> dict[str, str]:
+    """Return the certificates of this machine, for programs that bring their own list."""
+    bundle = ssl.get_default_verify_paths().cafile or _CERTIFICATES
+    return dict.fromkeys(_CERTIFICATE_VARIABLES, bundle) if Path(bundle).is_file() else {}
 
 
 def _find(beneath: Beneath, spec: ProcessSpec, search: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from app.domain.processes import SessionProcess
 from app.operations.protocols.processes import STOP_REASONS, ExitReason, ProcessExit
 from app.toolkit.result import RawResult, ToolResult
+from app.tools.shell.network import network_data, network_notes
 from app.tools.shell.transcript import Transcript, clip
 
 MAX_CHARS = 10_000
@@ -43,9 +44,8 @@ _SEPARATORS = frozenset("();<>|&")
 
 NO_NETWORK = (
     "No network: the command tried to reach an external address, which commands of "
-    "this project cannot do. The operator can open ports: `tcp_ports` of the project, "
-    "for the default project TOLLGATE_SANDBOX__TCP_PORTS=53,443. Retrying does not "
-    "help"
+    "this project cannot do. An operator can allow hosts: `tollgate network allow HOST`, "
+    "for the default project TOLLGATE_SANDBOX__ALLOWED_HOSTS. Retrying does not help"
 )
 NO_AUTHOR = (
     "git has no author here: the operator can set TOLLGATE_SANDBOX__GIT_NAME and "
@@ -194,6 +194,8 @@ def _data(
     }
     if ended is not None:
         data |= change_data(ended)
+        if ended.connections:
+            data["network"] = network_data(ended.connections)
     return data if process_id is None else {**data, "process_id": process_id}
 
 
@@ -248,7 +250,9 @@ def hints(ended: ProcessExit | None, stdout: str, stderr: str) -> str:
     said = f"{stdout[-_LOOKED_AT:]}\n{stderr[-_LOOKED_AT:]}"
     failed = ended is None or ended.code != 0
     found = []
-    if _lacked_network(ended, said, failed=failed):
+    if ended is not None and (notes := network_notes(ended.connections)):
+        found.append(notes)
+    elif _lacked_network(ended, said, failed=failed):
         found.append(NO_NETWORK)
     if failed and _AUTHOR.search(said):
         found.append(NO_AUTHOR)
