@@ -20,13 +20,14 @@ from app.execution.background.notices import processes_of
 from app.execution.catalog_sync import CatalogSync, in_step
 from app.execution.checkpoints.undo import Undo
 from app.execution.conditions import HealthMonitor
+from app.execution.connections.recorder import kept_connections
 from app.execution.projects import OwnFolders, Projects
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
 from app.governance.audit.log import AuditLog
 from app.governance.audit.maintenance import maintained
+from app.governance.audit.retention import Kept, trimmed
 from app.governance.config_versions import ConfigVersions
-from app.knowledge.sources.query_retention import queries_trimmed
 from app.operations.protocols.workspaces import Workspaces
 from app.toolkit.services import Services
 
@@ -58,7 +59,8 @@ async def open_runtime(
         query_days = settings.sources.query_retention_days
         async with (
             maintained(runtime.audit, db, clock, settings.data_dir, retention_days=kept_days),
-            queries_trimmed(db, clock, runtime.audit, days=query_days),
+            trimmed(db, clock, runtime.audit, Kept("query_audit", "sql.trimmed", query_days)),
+            trimmed(db, clock, runtime.audit, kept_connections(kept_days)),
             in_step(registry, runtime.catalog_sync, runtime.changes),
         ):
             try:

@@ -202,6 +202,18 @@ BUMP_WRITTEN = Statement(
     "INSERT INTO changes (subject, number) VALUES (?, 1)"
     " ON CONFLICT (subject) DO UPDATE SET number = changes.number + 1",
 )
+# Connections of programs: written when they open, and again when they end.
+ADD_CONNECTION = insert(
+    68,
+    "network_connections",
+    "id, ts, host, port, verdict, code, reason, bytes_up, bytes_down, duration_s, operation_id,"
+    " session_id, run_id, agent_id, user_id, project_id",
+)
+END_CONNECTION = Statement(
+    69,
+    "UPDATE network_connections SET verdict = ?, code = ?, reason = ?, bytes_up = ?,"
+    " bytes_down = ?, duration_s = ? WHERE id = ?",
+)
 ADD_EVENT = insert(70, "events", COLUMNS, prepare=store)
 
 ALL = (
@@ -235,5 +247,7 @@ ALL = (
     ADD_CHECKPOINT,
     KEEP_WRITTEN,
     BUMP_WRITTEN,
+    ADD_CONNECTION,
+    END_CONNECTION,
     ADD_EVENT,
 )

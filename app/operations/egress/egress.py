@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import app
 from app.core.host_rules import HostRules
@@ -33,14 +35,54 @@ _END_LIMIT_S = 5.0
 _MOST_KEPT = 1_000
 
 
+class NetworkLog(Protocol):
+    """Record of one program's connections."""
+
+    def opened(self, number: int, connection: NetworkConnection) -> None:
+        """Store a connection that has begun; `number` is the proxy's."""
+
+    def ended(self, number: int, connection: NetworkConnection) -> None:
+        """Store its end."""
+
+    def refused(self, connection: NetworkConnection) -> None:
+        """Store a connection that was not made."""
+
+
+class ConnectionLog(Protocol):
+    """Record of all programs' connections."""
+
+    def begin(self) -> NetworkLog:
+        """Return the record of a program that the running call starts."""
+
+
+class Unrecorded:
+    """`ConnectionLog` and `NetworkLog` that store nothing."""
+
+    def begin(self) -> NetworkLog:
+        return self
+
+    def opened(self, number: int, connection: NetworkConnection) -> None:
+        pass
+
+    def ended(self, number: int, connection: NetworkConnection) -> None:
+        pass
+
+    def refused(self, connection: NetworkConnection) -> None:
+        pass
+
+
 class EgressNetwork:
     """Network of one process tree, as the service sees it.
 
+    Args:
+        log: where its connections are stored.
+
     Attributes:
-        dropped: connections that are not kept, because there were too many.
+        dropped: connections that are not kept for the result, because there were too many.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, log: NetworkLog) -> None:
+        self._log = log
         self._open: dict[int, NetworkConnection] = {}
         self._finished: list[NetworkConnection] = []
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -63,30 +105,38 @@ class EgressNetwork:
         if kind == "opened":
             made = NetworkConnection(message["host"], message["port"], "open")
             self._open[message["connection"]] = made
+            self._log.opened(message["connection"], made)
         elif kind == "closed":
-            known = self._open.pop(message["connection"], None)
-            if known is not None:
-                self._keep(
-                    NetworkConnection(
-                        *(known.host, known.port, "allowed"),
-                        bytes_up=message["bytes_up"],
-                        bytes_down=message["bytes_down"],
-                        duration_s=message["duration_s"],
-                    )
-                )
+            known = self._open[message["connection"]]
+            self._end(
+                message["connection"],
+                replace(
+                    known,
+                    verdict="allowed",
+                    bytes_up=message["bytes_up"],
+                    bytes_down=message["bytes_down"],
+                    duration_s=message["duration_s"],
+                ),
+            )
         elif kind == "refused":
             code, reason = str(message["code"]), str(message["reason"])
-            self._keep(NetworkConnection(message["host"], message["port"], "refused", code, reason))
+            refused = NetworkConnection(message["host"], message["port"], "refused", code, reason)
+            self._log.refused(refused)
+            self._keep(refused)
         elif kind == "ended":
             self.end()
 
     def end(self) -> None:
         """Handle the end of the sandbox or of the proxy: open connections are lost."""
-        for known in self._open.values():
-            self._keep(NetworkConnection(known.host, known.port, "lost"))
-        self._open.clear()
+        for number, known in list(self._open.items()):
+            self._end(number, replace(known, verdict="lost"))
         if not self._ended.done():
             self._ended.set_result(None)
+
+    def _end(self, number: int, connection: NetworkConnection) -> None:
+        del self._open[number]
+        self._log.ended(number, connection)
+        self._keep(connection)
 
     def _keep(self, connection: NetworkConnection) -> None:
         if len(self._finished) < _MOST_KEPT:
@@ -109,9 +159,13 @@ class Egress:
 
     The process is started with the first network, and again with the next one after it has died:
     then every network that it served is cut off.
+
+    Attributes:
+        log: where connections are stored; set before the first network is opened.
     """
 
     def __init__(self, destinations: Destinations) -> None:
+        self.log: ConnectionLog = Unrecorded()
         self._destinations = destinations
         self._alive: _Alive | None = None
         self._networks: dict[int, EgressNetwork] = {}
@@ -154,7 +208,7 @@ class Egress:
                 raise sandbox_unavailable("The network proxy has ended; try again") from None
             finally:
                 ours.close()
-            network = self._networks[number] = EgressNetwork()
+            network = self._networks[number] = EgressNetwork(self.log.begin())
             return network, theirs.detach()
 
     async def close(self) -> None:

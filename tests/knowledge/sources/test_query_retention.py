@@ -8,7 +8,7 @@ import pytest
 
 from app.core.clock import isoformat
 from app.db.writer import Transaction
-from app.knowledge.sources.query_retention import TRIM_ROWS, QueryRetention
+from app.governance.audit.retention import TRIM_ROWS, Kept, RowRetention
 from tests.execution.lab import Lab
 
 ADD = (
@@ -28,9 +28,10 @@ async def write(lab: Lab, sql: str, *, days: float, times: int = 1) -> None:
     await lab.runtime.db.transact(add)
 
 
-def retention(lab: Lab, days: int) -> QueryRetention:
+def retention(lab: Lab, days: int) -> RowRetention:
     runtime = lab.runtime
-    return QueryRetention(runtime.db, runtime.clock, runtime.audit, days=days)
+    kept = Kept("query_audit", "sql.trimmed", days)
+    return RowRetention(runtime.db, runtime.clock, runtime.audit, kept)
 
 
 async def left(lab: Lab) -> list[tuple[str, ...]]:

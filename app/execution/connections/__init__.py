@@ -1,0 +1,1 @@
+"""Connections of programs: a row for each, with its call."""
