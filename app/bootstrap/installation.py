@@ -96,6 +96,7 @@ async def open_installation(
                     DEFAULT_PROJECT,
                     workspace,
                     tcp_ports=tuple(settings.sandbox.tcp_ports),
+                    allowed_hosts=tuple(settings.sandbox.allowed_hosts),
                     unprotected_paths=tuple(settings.sandbox.unprotected_paths),
                     restrict_to_workspace=settings.sandbox.restrict_to_workspace,
                 )
@@ -147,6 +148,7 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         hidden=(str(settings.data_dir.resolve()),),
         own_files=own_files(settings),
         own_ports=frozenset({settings.port} - {0}),
+        allow_networks=tuple(chosen.allow_networks),
         uid=chosen.uid,
         weaker=chosen.weaker,
         warm_workers=chosen.warm_workers,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.core.host_rules import HostRules
 from app.operations.sandbox.status import Weaker
 
 
@@ -18,6 +19,7 @@ class SandboxConfig:
         hidden: folders of the service itself, invisible to programs even inside a workspace.
         own_files: files that unrestricted file tools cannot reach outside their workspace.
         own_ports: TCP ports of this service, which no workspace may connect to.
+        allow_networks: private networks that allowed hosts may be in.
         uid: user of programs if the service is root.
         weaker: handling of levels whose requirements this kernel does not meet.
         warm_workers: sandboxed interpreters kept ready for each of strict and standard.
@@ -30,6 +32,7 @@ class SandboxConfig:
     hidden: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
     own_ports: frozenset[int] = frozenset()
+    allow_networks: tuple[str, ...] = ()
     uid: int | None = None
     weaker: Weaker = "refuse"
     warm_workers: int = 1
@@ -46,10 +49,12 @@ class Network:
     Attributes:
         tcp_ports: ports of any host, including this machine.
         udp: datagrams to anywhere, which no kernel layer can restrict.
+        hosts: hosts that may be reached by name.
     """
 
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
+    hosts: HostRules = field(default_factory=HostRules)
 
 
 NO_NETWORK = Network()

@@ -43,9 +43,10 @@ _SEPARATORS = frozenset("();<>|&")
 
 NO_NETWORK = (
     "No network: the command tried to reach an external address, which commands of "
-    "this project cannot do. The operator can open ports: `tcp_ports` of the project, "
-    "for the default project TOLLGATE_SANDBOX__TCP_PORTS=53,443. Retrying does not "
-    "help"
+    "this project cannot do. The operator can allow hosts or open ports: "
+    "`allowed_hosts` or `tcp_ports` of the project, for the default project "
+    "TOLLGATE_SANDBOX__ALLOWED_HOSTS=github.com or TOLLGATE_SANDBOX__TCP_PORTS=53,443. "
+    "Retrying does not help"
 )
 NO_AUTHOR = (
     "git has no author here: the operator can set TOLLGATE_SANDBOX__GIT_NAME and "
