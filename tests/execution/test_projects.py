@@ -118,14 +118,14 @@ async def test_other_hosts_open_the_workspace_again(house: Lab, root: Path):
 
 async def test_a_project_lists_hosts_or_ports_and_never_both(house: Lab, root: Path):
     projects = house.runtime.projects
-    hosts, ports = {"allowed_hosts": ("github.com",)}, {"tcp_ports": (443,)}
+    hosts, ports = ("github.com",), (443,)
     with pytest.raises(InvalidInput, match=r"allowed_hosts .* tcp_ports"):
-        await projects.create("Site", str(root), **hosts, **ports, **BY)
-    made = await projects.create("Site", str(root), **ports, **BY)
+        await projects.create("Site", str(root), tcp_ports=ports, allowed_hosts=hosts, **BY)
+    made = await projects.create("Site", str(root), tcp_ports=ports, **BY)
     with pytest.raises(InvalidInput, match=r"allowed_hosts .* tcp_ports"):
-        await projects.change(made.id, hosts, **BY)
+        await projects.change(made.id, {"allowed_hosts": hosts}, **BY)
     assert projects.about(made.id) == made
-    moved = await projects.change(made.id, {**hosts, "tcp_ports": ()}, **BY)
+    moved = await projects.change(made.id, {"allowed_hosts": hosts, "tcp_ports": ()}, **BY)
     assert (moved.tcp_ports, moved.allowed_hosts) == ((), ("github.com",))
 
 
