@@ -144,9 +144,9 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch):
     [
         ("", []),
         ("github.com:22,443", ["github.com:22,443"]),
-        ("github.com:22,443,pypi.org", ["github.com:22,443", "pypi.org"]),
+        ("github.com:22,443,example.com", ["github.com:22,443", "example.com"]),
         ("github.com:22,443 *.example.com", ["github.com:22,443", "*.example.com"]),
-        ("PyPI.org:443, preset:python,\n10.0.0.1,", ["pypi.org", "preset:python", "10.0.0.1"]),
+        ("Example.com:443, preset:go,\n10.0.0.1,", ["example.com", "preset:go", "10.0.0.1"]),
         ("[2001:db8::7]:80,443,a.example", ["[2001:db8::7]:80,443", "a.example"]),
     ],
 )

@@ -29,7 +29,7 @@ class NetworkPreset(BaseModel):
 @router.get(
     "/network/presets",
     summary="List presets of allowed hosts",
-    responses=problems(),
+    responses={**problems(), 200: {"content": {"application/json": {"example": [_PRESET]}}}},
 )
 async def list_network_presets(principal: Admin) -> list[NetworkPreset]:
     """Scope `admin`. The presets that `allowed_hosts` of a project can name."""

@@ -161,7 +161,7 @@ async def test_every_preset_that_is_offered_can_be_allowed(
 ):
     presets = (await client.get("/admin/network/presets")).json()
     by_name = {preset["name"]: preset["hosts"] for preset in presets}
-    assert by_name["python"] == ["pypi.org", "files.pythonhosted.org"]
+    assert by_name["go"] == ["proxy.golang.org", "sum.golang.org"]
     named = [f"preset:{name}" for name in by_name]
     path = f"/admin/projects/{site['id']}"
     assert (await client.patch(path, json={"allowed_hosts": named})).json()[
