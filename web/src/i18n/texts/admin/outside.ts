@@ -314,8 +314,8 @@ export const outside = {
   ],
   "system.hosts": ["Allowed hosts", "允许的主机"],
   "system.hosts.help": [
-    "Hosts that its commands can connect to by name, one per line: example.com, github.com:22,443, *.example.com for subdomains, or an address. The port is 443 when omitted.",
-    "命令可按名称连接的主机，每行一个：example.com、github.com:22,443、代表子域名的 *.example.com 或 IP 地址；省略端口时为 443。",
+    "Hosts that its commands can connect to by name, one per line: example.com, github.com:22,443, *.example.com for subdomains, or an address. The port is 443 when omitted. The buttons add presets.",
+    "命令可按名称连接的主机，每行一个：example.com、github.com:22,443、代表子域名的 *.example.com 或 IP 地址；省略端口时为 443。下方按钮可添加预设。",
   ],
   "system.hosts.closed": [
     "Remove the ports to list hosts: a port is open to every host.",
