@@ -47,6 +47,7 @@ from app.api.rest.admin import grants as admin_grants
 from app.api.rest.admin import hooks as admin_hooks
 from app.api.rest.admin import limits as admin_limits
 from app.api.rest.admin import memory as admin_memory
+from app.api.rest.admin import network as admin_network
 from app.api.rest.admin import notification_channels as admin_notification_channels
 from app.api.rest.admin import notification_subscriptions as admin_notification_subscriptions
 from app.api.rest.admin import plugins as admin_plugins
@@ -82,7 +83,8 @@ def every_route() -> Sequence[BaseRoute]:
         *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),
         *(admin_approver_groups, admin_approval_policies),
-        *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
+        *(admin_tools, admin_agents, admin_projects, admin_network, admin_resolve),
+        *(admin_tokens, admin_skills),
         *(admin_can_i, admin_sources),
         *(admin_channels, admin_desktop_tasks, desktop),
         *(notification_subscriptions, admin_notification_channels),

@@ -24,6 +24,7 @@ from app.domain.delegation import DELEGATION
 from app.domain.rule_requests import RULE_REQUESTS
 from app.domain.schedules import SCHEDULES
 from app.domain.skills import SKILL_RUNS
+from app.execution.connections.recorder import ConnectionRecorder
 from app.execution.hooks.validation import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
 from app.knowledge.skills.workspaces import SkillWorkspaces
@@ -96,10 +97,16 @@ async def open_installation(
                     DEFAULT_PROJECT,
                     workspace,
                     tcp_ports=tuple(settings.sandbox.tcp_ports),
+                    allowed_hosts=tuple(settings.sandbox.allowed_hosts),
                     unprotected_paths=tuple(settings.sandbox.unprotected_paths),
                     restrict_to_workspace=settings.sandbox.restrict_to_workspace,
                 )
                 runtime.services.register(SKILL_RUNS, SkillWorkspaces(sandbox))
+                sandbox.egress.log = recorder = ConnectionRecorder(
+                    runtime.db, runtime.clock, runtime.redactor, runtime.metrics
+                )
+                if wake:
+                    await recorder.load()
 
                 def own_ports() -> frozenset[int]:
                     return sandbox.config.own_ports
@@ -147,6 +154,7 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         hidden=(str(settings.data_dir.resolve()),),
         own_files=own_files(settings),
         own_ports=frozenset({settings.port} - {0}),
+        allow_networks=tuple(chosen.allow_networks),
         uid=chosen.uid,
         weaker=chosen.weaker,
         warm_workers=chosen.warm_workers,

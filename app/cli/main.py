@@ -17,6 +17,7 @@ from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
+from app.cli.network_commands import network
 from app.cli.options import DataDir, Json, Token, Url, finish, print_json
 from app.cli.plugin_commands import plugins
 from app.cli.rule_commands import rules
@@ -53,6 +54,7 @@ app.add_typer(rules, name="rules")
 app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")
 app.add_typer(approvals, name="approvals")
+app.add_typer(network, name="network")
 app.command("desktop-operator")(desktop_operator)
 app.command("can-i")(can_i_command)
 app.command("backup")(backup)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 
+from app.core.allowed_hosts import NOT_WITH_PORTS, canonical_hosts, split_hosts
+from app.core.host_rules import MAX_RULES
 from app.core.matcher import compile_matcher
 from app.core.protected_paths import check_pattern
 
@@ -37,6 +40,20 @@ def split_words(value: Any) -> Any:
     return value
 
 
+def check_networks(value: list[str]) -> list[str]:
+    """Return the texts of networks.
+
+    Raises:
+        ValueError: a text is no network; the message names it.
+    """
+    for text in value:
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            raise ValueError(f"{text!r} is not a network such as 10.1.0.0/16: {error}") from None
+    return value
+
+
 class CodeExecutionSettings(Section):
     """Python execution levels, keys as in the seeds' `config.yml`."""
 
@@ -60,6 +77,18 @@ class SandboxSettings(Section):
         default_factory=list,
         description="TCP ports that commands of the default project may connect to, "
         "comma-separated; empty disables network access.",
+    )
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(
+        default_factory=list,
+        max_length=MAX_RULES,
+        description="Hosts that commands of the default project may connect to by name, such as "
+        "`github.com:22,443 *.example.com preset:python`, separated by spaces or commas; the port "
+        "is 443 when omitted. Cannot be used with `tcp_ports`.",
+    )
+    allow_networks: Annotated[list[str], NoDecode] = Field(
+        default_factory=list,
+        description="Private networks that allowed hosts may be in, such as `10.1.0.0/16`, "
+        "comma-separated.",
     )
     readable: Annotated[list[Path], NoDecode] = Field(
         default_factory=list,
@@ -132,6 +161,12 @@ class SandboxSettings(Section):
             raise ValueError(f"a commit author also requires {missing}")
         return self
 
+    @model_validator(mode="after")
+    def _lists_hosts_or_ports(self) -> SandboxSettings:
+        if self.allowed_hosts and self.tcp_ports:
+            raise ValueError(NOT_WITH_PORTS)
+        return self
+
     @property
     def git_author(self) -> tuple[str, str] | None:
         """Name and mail of commits; None where nobody is named."""
@@ -153,9 +188,24 @@ class SandboxSettings(Section):
             raise ValueError(f"invalid port {wrong[0]}: must be 1 to 65535")
         return value
 
-    @field_validator("readable", "unprotected_paths", mode="before")
+    @field_validator("allowed_hosts", mode="before")
     @classmethod
-    def _split_paths(cls, value: Any) -> Any:
+    def _split_hosts(cls, value: Any) -> Any:
+        return split_hosts(value) if isinstance(value, str) else value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_hosts(cls, value: list[str]) -> list[str]:
+        return list(canonical_hosts(value))
+
+    @field_validator("allow_networks")
+    @classmethod
+    def _are_networks(cls, value: list[str]) -> list[str]:
+        return check_networks(value)
+
+    @field_validator("readable", "unprotected_paths", "allow_networks", mode="before")
+    @classmethod
+    def _split_words(cls, value: Any) -> Any:
         return split_words(value)
 
     @field_validator("unprotected_paths")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-from app.config.sections import Section, split_words
+from app.config.sections import Section, check_networks, split_words
 
 SearchProvider = Literal["searxng", "brave", "tavily", "duckduckgo", "ddgs"]
 Words = Annotated[list[str], NoDecode]
@@ -85,14 +84,7 @@ class WebSettings(Section):
     @field_validator("allow_networks")
     @classmethod
     def _are_networks(cls, value: list[str]) -> list[str]:
-        for text in value:
-            try:
-                ipaddress.ip_network(text)
-            except ValueError as error:
-                raise ValueError(
-                    f"{text!r} is not a network such as 10.1.0.0/16: {error}"
-                ) from None
-        return value
+        return check_networks(value)
 
     @field_validator("allow_hosts", "deny_hosts")
     @classmethod

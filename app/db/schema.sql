@@ -649,19 +649,6 @@ CREATE TABLE idempotency_keys (
 	PRIMARY KEY (door, owner, "key")
 );
 
-CREATE TABLE "projects" (
-	id VARCHAR NOT NULL, 
-	name VARCHAR NOT NULL, 
-	root VARCHAR NOT NULL, 
-	created_at VARCHAR NOT NULL, 
-	version INTEGER DEFAULT 1 NOT NULL, 
-	updated_at VARCHAR, 
-	network VARCHAR DEFAULT ('') NOT NULL, 
-	unprotected VARCHAR DEFAULT ('') NOT NULL, 
-	restricted BOOLEAN DEFAULT 1 NOT NULL, 
-	PRIMARY KEY (id)
-);
-
 CREATE TABLE call_totals (
 	day VARCHAR NOT NULL, 
 	tool_name VARCHAR NOT NULL, 
@@ -857,6 +844,20 @@ CREATE TABLE rule_proposals (
 	PRIMARY KEY (id)
 );
 
+CREATE TABLE "projects" (
+	id VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	root VARCHAR NOT NULL, 
+	created_at VARCHAR NOT NULL, 
+	version INTEGER DEFAULT 1 NOT NULL, 
+	updated_at VARCHAR, 
+	network VARCHAR DEFAULT ('') NOT NULL, 
+	unprotected VARCHAR DEFAULT ('') NOT NULL, 
+	restricted BOOLEAN DEFAULT 1 NOT NULL, 
+	hosts VARCHAR DEFAULT '' NOT NULL, 
+	PRIMARY KEY (id)
+);
+
 CREATE INDEX ix_answer_capabilities_confirmation_id ON answer_capabilities (confirmation_id);
 
 CREATE INDEX ix_answer_capabilities_expires_at ON answer_capabilities (expires_at);
@@ -963,4 +964,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0030');
+INSERT INTO alembic_version VALUES ('0031');

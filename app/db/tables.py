@@ -21,6 +21,7 @@ class ProjectRow(SQLModel, table=True):
     name: str
     root: str
     network: str = Field(default="", sa_column_kwargs=EMPTY)
+    hosts: str = Field(default="", sa_column_kwargs=EMPTY)
     unprotected: str = Field(default="", sa_column_kwargs=EMPTY)
     restricted: bool = Field(default=True, sa_column_kwargs=ONE)
     created_at: str

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from app.core.allowed_hosts import NOT_WITH_PORTS
 from app.core.clock import Clock, isoformat
-from app.core.errors import AlreadyExists, Conflict, NotFound
+from app.core.errors import AlreadyExists, Conflict, InvalidInput, NotFound
+from app.core.field_problems import problem
 from app.core.ids import new_id
 from app.core.protected_paths import PathSet
 from app.db.writer import DatabaseWriter, Transaction
@@ -33,6 +35,7 @@ class StoredProject:
 
     Attributes:
         tcp_ports: ports that its commands may connect to; empty for no network.
+        allowed_hosts: hosts that its commands may connect to by name, see `app.core.host_rules`.
         unprotected_paths: patterns of files run by other programs that its calls may write without
             approval.
         restrict_to_workspace: whether its file tools are restricted to its root.
@@ -42,6 +45,7 @@ class StoredProject:
     name: str
     root: str
     tcp_ports: tuple[int, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
     unprotected_paths: tuple[str, ...] = ()
     restrict_to_workspace: bool = True
     version: int = 0
@@ -54,6 +58,7 @@ class StoredProject:
             "name": self.name,
             "root": self.root,
             "tcp_ports": list(self.tcp_ports),
+            "allowed_hosts": list(self.allowed_hosts),
             "unprotected_paths": list(self.unprotected_paths),
             "restrict_to_workspace": self.restrict_to_workspace,
         }
@@ -98,13 +103,17 @@ class Projects:
         root: Path,
         *,
         tcp_ports: tuple[int, ...] = (),
+        allowed_hosts: tuple[str, ...] = (),
         unprotected_paths: tuple[str, ...] = (),
         restrict_to_workspace: bool = True,
     ) -> None:
         """Make a folder a project of this process, without storing it."""
         self._mounted[project_id] = StoredProject(
             *(project_id, project_id, str(root.absolute())),
-            *(tcp_ports, unprotected_paths, restrict_to_workspace),
+            tcp_ports=tcp_ports,
+            allowed_hosts=allowed_hosts,
+            unprotected_paths=unprotected_paths,
+            restrict_to_workspace=restrict_to_workspace,
         )
         self._close(project_id)
 
@@ -147,6 +156,7 @@ class Projects:
         operations = self._workspaces.open(
             Path(about.root),
             tcp_ports=about.tcp_ports,
+            allowed_hosts=about.allowed_hosts,
             roots=roots,
             unprotected=about.unprotected_paths,
             restrict=about.restrict_to_workspace,
@@ -175,6 +185,7 @@ class Projects:
         root: str,
         *,
         tcp_ports: tuple[int, ...] = (),
+        allowed_hosts: tuple[str, ...] = (),
         unprotected_paths: tuple[str, ...] = (),
         restrict_to_workspace: bool = True,
         project_id: str | None = None,
@@ -184,15 +195,17 @@ class Projects:
         """Store a new project; its ID is generated unless given.
 
         Raises:
-            InvalidInput: its root is not a folder, or needs `force`.
+            InvalidInput: its root is not a folder, or needs `force`; or it lists both hosts and
+                ports.
             AlreadyExists: another project has the ID.
         """
         path = await self._check(root, force=force)
         moment = isoformat(self._clock.now())
         made = StoredProject(
-            *(project_id or new_id("prj"), name, str(path), tcp_ports, unprotected_paths),
-            *(restrict_to_workspace, 1, moment, moment),
+            *(project_id or new_id("prj"), name, str(path), tcp_ports, allowed_hosts),
+            *(unprotected_paths, restrict_to_workspace, 1, moment, moment),
         )
+        _check_network(made)
 
         def add(transaction: Transaction) -> None:
             if made.id in self._mounted or made.id in self._table.stored(transaction):
@@ -231,6 +244,7 @@ class Projects:
         def write(transaction: Transaction) -> None:
             before = self._table.current(transaction, project_id, expected)
             after = replace(before, **new, version=before.version + 1, updated_at=moment)
+            _check_network(after)
             if after.shown() == before.shown():
                 return
             self._table.update(transaction, after)
@@ -264,6 +278,7 @@ class Projects:
             raise Conflict(
                 f"The project {project_id!r} is defined by the settings "
                 "TOLLGATE_WORKSPACE, TOLLGATE_SANDBOX__TCP_PORTS, "
+                "TOLLGATE_SANDBOX__ALLOWED_HOSTS, "
                 "TOLLGATE_SANDBOX__UNPROTECTED_PATHS and "
                 "TOLLGATE_SANDBOX__RESTRICT_TO_WORKSPACE; change these instead",
                 project_id=project_id,
@@ -286,17 +301,17 @@ class Projects:
 
 
 def _of_row(row: Sequence[Any]) -> StoredProject:
-    id_, name, root, network, unprotected, restricted, *rest = row
+    id_, name, root, network, hosts, unprotected, restricted, *rest = row
     ports = tuple(int(port) for port in network.split(",") if port)
-    patterns = tuple(unprotected.splitlines())
-    return StoredProject(id_, name, root, ports, patterns, bool(restricted), *rest)
+    lists = tuple(hosts.splitlines()), tuple(unprotected.splitlines())
+    return StoredProject(id_, name, root, ports, *lists, bool(restricted), *rest)
 
 
 def _row(project: StoredProject) -> tuple[Any, ...]:
     ports = ",".join(str(port) for port in project.tcp_ports)
-    patterns = "\n".join(project.unprotected_paths)
+    lists = "\n".join(project.allowed_hosts), "\n".join(project.unprotected_paths)
     return (
-        *(project.id, project.name, project.root, ports, patterns, project.restrict_to_workspace),
+        *(project.id, project.name, project.root, ports, *lists, project.restrict_to_workspace),
         *(project.version, project.created_at, project.updated_at),
     )
 
@@ -304,9 +319,17 @@ def _row(project: StoredProject) -> tuple[Any, ...]:
 def _place(project: StoredProject) -> tuple[object, ...]:
     """Return the workspace of its calls."""
     return (
-        *(project.root, project.tcp_ports, project.unprotected_paths),
+        *(project.root, project.tcp_ports, project.allowed_hosts, project.unprotected_paths),
         project.restrict_to_workspace,
     )
+
+
+def _check_network(project: StoredProject) -> None:
+    """Refuse a list of hosts beside ports that are open to every host."""
+    if project.tcp_ports and project.allowed_hosts:
+        named = {"given": "allowed_hosts", "needed": "tcp_ports"}
+        error = problem("body.allowed_hosts", NOT_WITH_PORTS, "not_with", named)
+        raise InvalidInput(NOT_WITH_PORTS, errors=[error])
 
 
 def _forced(*, force: bool) -> dict[str, bool] | None:
@@ -322,7 +345,7 @@ _SCHEMA = ConfigSchema(
     name=SUBJECT,
     kind="governance.project",
     columns=(
-        *("id", "name", "root", "network", "unprotected", "restricted"),
+        *("id", "name", "root", "network", "hosts", "unprotected", "restricted"),
         *("version", "created_at", "updated_at"),
     ),
     order="id",

@@ -137,3 +137,60 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
 
     assert "sk-very-secret" not in repr(load_settings())
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("", []),
+        ("github.com:22,443", ["github.com:22,443"]),
+        ("github.com:22,443,example.com", ["github.com:22,443", "example.com"]),
+        ("github.com:22,443 *.example.com", ["github.com:22,443", "*.example.com"]),
+        ("Example.com:443, preset:go,\n10.0.0.1,", ["example.com", "preset:go", "10.0.0.1"]),
+        ("[2001:db8::7]:80,443,a.example", ["[2001:db8::7]:80,443", "a.example"]),
+    ],
+)
+def test_allowed_hosts_with_ports_fit_into_one_variable(
+    text: str, hosts: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TOLLGATE_SANDBOX__ALLOWED_HOSTS", text)
+
+    assert load_settings().sandbox.allowed_hosts == hosts
+
+
+def test_allowed_hosts_are_a_list_in_the_config_file(tmp_path: Path):
+    (tmp_path / "config.yml").write_text("sandbox: {allowed_hosts: [github.com, 'preset:go']}\n")
+
+    assert load_settings().sandbox.allowed_hosts == ["github.com", "preset:go"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("ALLOWED_HOSTS", "github.com:22, 443", "invalid host '443'"),
+        ("ALLOWED_HOSTS", "https://github.com", "invalid host 'https://github.com'"),
+        ("ALLOWED_HOSTS", "preset:cobol", "unknown preset 'cobol'"),
+        ("ALLOW_NETWORKS", "10.1.0.0/16,10.0.0.1/8", "'10.0.0.1/8' is not a network"),
+    ],
+)
+def test_a_bad_host_or_network_is_named(
+    name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(f"TOLLGATE_SANDBOX__{name}", value)
+
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+
+    (error,) = refused.value.details["errors"]
+    assert error.startswith(f"sandbox.{name.lower()}: {said}")
+
+
+def test_settings_list_hosts_or_ports_and_never_both(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TOLLGATE_SANDBOX__ALLOWED_HOSTS", "github.com")
+    monkeypatch.setenv("TOLLGATE_SANDBOX__ALLOW_NETWORKS", "10.1.0.0/16, fd00::/8")
+    assert load_settings().sandbox.allow_networks == ["10.1.0.0/16", "fd00::/8"]
+
+    monkeypatch.setenv("TOLLGATE_SANDBOX__TCP_PORTS", "443")
+
+    with pytest.raises(ConfigurationError, match=r"allowed_hosts .* tcp_ports"):
+        load_settings()

@@ -37,6 +37,7 @@ async def test_a_project_is_stored_found_again_and_on_record(settings: Settings,
             "name": "Site",
             "root": str(root),
             "tcp_ports": [],
+            "allowed_hosts": [],
             "unprotected_paths": [],
             "restrict_to_workspace": True,
         }
@@ -87,8 +88,45 @@ async def test_a_removed_project_is_gone_and_its_folder_stays(house: Lab, root: 
 async def test_the_project_of_the_settings_is_changed_there(house: Lab):
     with pytest.raises(Conflict, match="TOLLGATE_WORKSPACE"):
         await house.runtime.projects.change("default", {"name": "x"}, **BY)
-    with pytest.raises(Conflict, match="TOLLGATE_WORKSPACE"):
+    with pytest.raises(Conflict, match="TOLLGATE_SANDBOX__ALLOWED_HOSTS"):
         await house.runtime.projects.remove("default", **BY)
+
+
+async def test_allowed_hosts_are_stored_and_found_again(settings: Settings, root: Path):
+    hosts = ("github.com:22,443", "*.example.com", "preset:python")
+    async with open_lab(settings) as lab:
+        made = await lab.runtime.projects.create("Site", str(root), allowed_hosts=hosts, **BY)
+    async with open_lab(settings) as lab:
+        assert lab.runtime.projects.about(made.id).allowed_hosts == hosts
+        changed = await lab.runtime.projects.change(made.id, {"allowed_hosts": hosts[:1]}, **BY)
+        assert changed.allowed_hosts == hosts[:1]
+        rows = await lab.rows("SELECT detail FROM audit WHERE kind = 'governance.project'")
+    noted = json.loads(rows[-1][0])
+    assert noted["before"] == {"allowed_hosts": list(hosts)}
+    assert noted["after"] == {"allowed_hosts": ["github.com:22,443"]}
+
+
+async def test_other_hosts_open_the_workspace_again(house: Lab, root: Path):
+    projects = house.runtime.projects
+    made = await projects.create("Site", str(root), **BY)
+    opened = projects.get(made.id)
+    await projects.change(made.id, {"name": "New"}, **BY)
+    assert projects.get(made.id) is opened
+    await projects.change(made.id, {"allowed_hosts": ("github.com",)}, **BY)
+    assert projects.get(made.id) is not opened
+
+
+async def test_a_project_lists_hosts_or_ports_and_never_both(house: Lab, root: Path):
+    projects = house.runtime.projects
+    hosts, ports = ("github.com",), (443,)
+    with pytest.raises(InvalidInput, match=r"allowed_hosts .* tcp_ports"):
+        await projects.create("Site", str(root), tcp_ports=ports, allowed_hosts=hosts, **BY)
+    made = await projects.create("Site", str(root), tcp_ports=ports, **BY)
+    with pytest.raises(InvalidInput, match=r"allowed_hosts .* tcp_ports"):
+        await projects.change(made.id, {"allowed_hosts": hosts}, **BY)
+    assert projects.about(made.id) == made
+    moved = await projects.change(made.id, {"allowed_hosts": hosts, "tcp_ports": ()}, **BY)
+    assert (moved.tcp_ports, moved.allowed_hosts) == ((), ("github.com",))
 
 
 async def test_another_process_s_project_is_seen_with_the_next_look(settings: Settings, root: Path):

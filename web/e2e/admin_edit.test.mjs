@@ -109,12 +109,49 @@ test("a project is made, moved and forgotten", LIMIT, () =>
     await gone(dialog);
     await page.getByRole("row", { name: "Shop" }).getByText("Also outside the folder").waitFor();
     const [project] = await stored();
+    assert.deepEqual(project.allowed_hosts, []);
     assert.deepEqual([project.name, project.root, project.tcp_ports], ["Shop", folder, [5432]]);
     assert.equal(project.restrict_to_workspace, false);
     await press(page, "Delete: Shop");
     await press(dialog, "Delete");
     await gone(dialog);
     assert.deepEqual(await stored(), []);
+  }),
+);
+
+test("hosts are allowed by line and by preset, and not beside ports", LIMIT, () =>
+  at("system", async (page, dialog) => {
+    const root = service.shop.replace(/\/[^/]*$/, "");
+    const made = await ask("POST", "/admin/projects", { name: "Net", root, tcp_ports: [5432] });
+    const stored = async () => (await ask("GET", `/admin/projects/${made.id}`)).allowed_hosts;
+    await page.reload();
+    await press(page, "Edit: Net");
+    const hosts = dialog.getByRole("textbox", { name: "Allowed hosts" });
+    const preset = dialog.getByRole("button", { name: "Add preset python" });
+    await preset.waitFor();
+    assert.deepEqual([await hosts.isDisabled(), await preset.isDisabled()], [true, true]);
+    await dialog.getByText("Remove the ports to list hosts").waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    await dialog.getByRole("combobox", { name: "Local ports" }).press("Backspace");
+    await hosts.fill("github.com:22,443\nhttps://example.com");
+    await preset.click();
+    assert.equal(await preset.isDisabled(), true);
+    await press(dialog, "Save");
+    await reads(() => hosts.getAttribute("aria-invalid"), "true");
+    const beside = page.locator(`#${await hosts.getAttribute("id")}-error`);
+    assert.match(await beside.innerText(), /invalid host 'https:\/\/example\.com'/);
+    await hosts.fill("github.com:22,443\n*.example.com\npreset:python\n");
+    await press(dialog, "Save");
+    await gone(dialog);
+    assert.deepEqual(await stored(), ["github.com:22,443", "*.example.com", "preset:python"]);
+    await page.getByRole("row", { name: "Net" }).getByText("*.example.com").waitFor();
+    await press(page, "Edit: Net");
+    await reads(() => dialog.getByRole("combobox", { name: "Local ports" }).isDisabled(), true);
+    await hosts.fill("");
+    await press(dialog, "Save");
+    await gone(dialog);
+    assert.deepEqual(await stored(), []);
+    await ask("DELETE", `/admin/projects/${made.id}`);
   }),
 );
 

@@ -119,6 +119,7 @@ class LocalWorkspaces:
         root: Path,
         *,
         tcp_ports: tuple[int, ...] = (),
+        allowed_hosts: tuple[str, ...] = (),
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,

@@ -34,6 +34,7 @@ class Workspaces(Protocol):
         root: Path,
         *,
         tcp_ports: tuple[int, ...] = (),
+        allowed_hosts: tuple[str, ...] = (),
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
@@ -42,6 +43,7 @@ class Workspaces(Protocol):
 
         Args:
             tcp_ports: ports that commands may connect to; empty for no network.
+            allowed_hosts: hosts that commands may connect to by name, see `app.core.host_rules`.
             roots: folders beneath `root`, relative to it. Paths stay relative to `root`, but
                 nothing outside these folders is read, written, listed or searched, including by
                 programs, which start in the first of them by default.

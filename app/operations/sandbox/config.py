@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.host_rules import HostRules
 from app.operations.sandbox.status import Weaker
-from app.operations.web.addresses import Network as AddressRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +18,8 @@ class SandboxConfig:
         readable: further absolute paths that programs may read and run.
         hidden: folders of the service itself, invisible to programs even inside a workspace.
         own_files: files that unrestricted file tools cannot reach outside their workspace.
-        allow_networks: networks that are not public and that allowed hosts may resolve to.
         own_ports: TCP ports of this service, which no workspace may connect to.
+        allow_networks: networks that are not public and that allowed hosts may resolve to.
         uid: user of programs if the service is root.
         weaker: handling of levels whose requirements this kernel does not meet.
         warm_workers: sandboxed interpreters kept ready for each of strict and standard.
@@ -32,8 +31,8 @@ class SandboxConfig:
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     own_files: tuple[str, ...] = ()
-    allow_networks: tuple[AddressRange, ...] = ()
     own_ports: frozenset[int] = frozenset()
+    allow_networks: tuple[str, ...] = ()
     uid: int | None = None
     weaker: Weaker = "refuse"
     warm_workers: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import os
 from collections import deque
@@ -175,7 +176,8 @@ class Sandbox:
         await to_end(run_in(_REMOVALS, self._folders.close))
 
     def _destinations(self) -> Destinations:
-        reach = Reach(self.config.allow_networks, lambda: self.config.own_ports)
+        networks = tuple(ipaddress.ip_network(text) for text in self.config.allow_networks)
+        reach = Reach(networks, lambda: self.config.own_ports)
         return CheckedDestinations(SystemResolver(), reach, "sandbox.allow_networks")
 
     def _pool(self, level: Strictness) -> WarmPool:

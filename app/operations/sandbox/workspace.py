@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.core.host_rules import HostRules
 from app.core.protected_paths import PathSet
 from app.operations.local.beneath import Beneath
 from app.operations.local.files import LocalFiles
@@ -113,6 +114,7 @@ class SandboxedWorkspaces:
         root: Path,
         *,
         tcp_ports: tuple[int, ...] = (),
+        allowed_hosts: tuple[str, ...] = (),
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
@@ -120,7 +122,7 @@ class SandboxedWorkspaces:
         workspace = SandboxedWorkspace(
             root,
             sandbox=self._sandbox,
-            network=Network(tcp_ports),
+            network=Network(tcp_ports, hosts=HostRules.of(allowed_hosts)),
             queue=self._queue,
             roots=roots,
             unprotected=unprotected,

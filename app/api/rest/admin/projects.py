@@ -12,8 +12,10 @@ from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
+from app.core.allowed_hosts import MAX_TEXT, canonical_host, canonical_hosts
 from app.core.errors import AlreadyExists, Conflict
 from app.core.field_problems import FieldError
+from app.core.host_rules import MAX_RULES
 from app.core.protected_paths import check_pattern
 from app.execution.projects import StoredProject
 from app.governance.agents import AgentId
@@ -25,7 +27,8 @@ _PROJECT: dict[str, Any] = {
     "id": "prj_1",
     "name": "Website",
     "root": "/srv/website",
-    "tcp_ports": [443],
+    "tcp_ports": [],
+    "allowed_hosts": ["github.com:22,443", "*.example.com", "preset:python"],
     "unprotected_paths": [".github/workflows/**"],
     "restrict_to_workspace": True,
     "stored": True,
@@ -45,6 +48,26 @@ TcpPorts = Annotated[
         strict=False,
         description="TCP ports that its commands may connect to; empty disables network access.",
     ),
+]
+
+
+def _host(text: str) -> str:
+    try:
+        return canonical_host(text)
+    except ValueError as error:
+        raise FieldError(str(error), code="invalid_value") from None
+
+
+AllowedHosts = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_host)], ...],
+    Field(
+        max_length=MAX_RULES,
+        strict=False,
+        description="Hosts that its commands may connect to by name: a name or an address with "
+        "optional ports, 443 when omitted; `*.` and a domain for its subdomains; or `preset:` and "
+        "the name of a preset. Cannot be used with `tcp_ports`.",
+    ),
+    AfterValidator(canonical_hosts),
 ]
 
 
@@ -89,6 +112,7 @@ class AdminProject(BaseModel):
     name: str
     root: str
     tcp_ports: tuple[int, ...]
+    allowed_hosts: tuple[str, ...]
     unprotected_paths: tuple[str, ...]
     restrict_to_workspace: bool
     stored: bool = Field(description="False for the project from the settings.")
@@ -103,6 +127,7 @@ class AdminProject(BaseModel):
             name=project.name,
             root=project.root,
             tcp_ports=project.tcp_ports,
+            allowed_hosts=project.allowed_hosts,
             unprotected_paths=project.unprotected_paths,
             restrict_to_workspace=project.restrict_to_workspace,
             stored=project.version > 0,
@@ -133,6 +158,7 @@ class NewProject(Body):
     name: Name
     root: Root
     tcp_ports: TcpPorts = ()
+    allowed_hosts: AllowedHosts = ()
     unprotected_paths: UnprotectedPaths = ()
     restrict_to_workspace: Restricted = True
     force: bool = Field(default=False, description=FORCE)
@@ -141,11 +167,12 @@ class NewProject(Body):
 class ProjectChange(Body):
     """Fields to change; omitted fields stay."""
 
-    model_config = example(name="The website")
+    model_config = example(name="The website", allowed_hosts=["preset:python"])
 
     name: Name = unsent()
     root: Root = unsent()
     tcp_ports: TcpPorts = ()
+    allowed_hosts: AllowedHosts = ()
     unprotected_paths: UnprotectedPaths = ()
     restrict_to_workspace: Restricted = True
     force: bool = Field(default=False, description=FORCE)
@@ -164,6 +191,7 @@ async def create_project(body: NewProject, service: ServiceDep, principal: Admin
         body.name,
         body.root,
         tcp_ports=body.tcp_ports,
+        allowed_hosts=body.allowed_hosts,
         unprotected_paths=body.unprotected_paths,
         restrict_to_workspace=body.restrict_to_workspace,
         project_id=body.id,

@@ -8,7 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from app.bootstrap.installation import sandbox_config
+from app.config.sections import SandboxSettings
+from app.core.host_rules import MAX_RULES
 from tests.api.rest.client import call, new_session, problem
+from tests.support.http import HttpClient
+from tests.support.service import serving, settings_for
 
 
 @pytest.fixture
@@ -85,3 +90,82 @@ async def test_the_project_of_the_settings_is_changed_there(client: httpx2.Async
         await client.delete("/admin/projects/default"),
     ):
         assert (answer.status_code, (await problem(answer))["code"]) == (409, "conflict")
+
+
+async def test_allowed_hosts_are_listed_in_their_usual_form(
+    client: httpx2.AsyncClient, site: dict[str, Any]
+):
+    path = f"/admin/projects/{site['id']}"
+    hosts = ["GitHub.com:443,22", " *.example.com:443", "*.example.com", "preset:python"]
+    changed = await client.patch(path, json={"allowed_hosts": hosts})
+    assert changed.status_code == 200, changed.text
+    usual = ["github.com:22,443", "*.example.com", "preset:python"]
+    assert changed.json()["allowed_hosts"] == usual
+    assert (await client.get(path)).json()["allowed_hosts"] == usual
+    again = await client.patch(path, json={"allowed_hosts": usual})
+    assert again.json()["version"] == changed.json()["version"]
+    assert (await client.patch(path, json={"allowed_hosts": []})).json()["allowed_hosts"] == []
+
+
+@pytest.mark.parametrize(
+    "host", ["https://example.com/", "*.com", "example.com:0", "preset:cobol", "2130706433", "a b"]
+)
+async def test_a_bad_host_is_refused_with_its_field_and_its_text(
+    client: httpx2.AsyncClient, root: Path, host: str
+):
+    body = {"name": "x", "root": str(root), "allowed_hosts": ["example.com", host]}
+    refused = await problem(await client.post("/admin/projects", json=body))
+    assert (refused["status"], refused["code"]) == (422, "validation_failed")
+    (error,) = refused["details"]["errors"]
+    assert (error["path"], error["code"]) == ("body.allowed_hosts[1]", "invalid_value")
+    assert host.removeprefix("preset:") in error["message"]
+
+
+async def test_too_many_hosts_are_refused(client: httpx2.AsyncClient, site: dict[str, Any]):
+    hosts = [f"h{number}.example.com" for number in range(MAX_RULES + 1)]
+    path = f"/admin/projects/{site['id']}"
+    refused = await problem(await client.patch(path, json={"allowed_hosts": hosts}))
+    (error,) = refused["details"]["errors"]
+    assert (error["path"], error["code"]) == ("body.allowed_hosts", "too_long")
+    accepted = await client.patch(path, json={"allowed_hosts": hosts[:MAX_RULES]})
+    assert accepted.json()["allowed_hosts"] == hosts[:MAX_RULES]
+
+
+async def test_hosts_beside_ports_are_refused_with_the_names_of_both(
+    client: httpx2.AsyncClient, site: dict[str, Any]
+):
+    path = f"/admin/projects/{site['id']}"
+    assert (await client.patch(path, json={"tcp_ports": [443]})).status_code == 200
+    refused = await problem(await client.patch(path, json={"allowed_hosts": ["github.com"]}))
+    assert (refused["status"], refused["code"]) == (422, "validation_failed")
+    (error,) = refused["details"]["errors"]
+    assert (error["path"], error["code"]) == ("body.allowed_hosts", "not_with")
+    assert error["values"] == {"given": "allowed_hosts", "needed": "tcp_ports"}
+    both = {"allowed_hosts": ["github.com"], "tcp_ports": []}
+    assert (await client.patch(path, json=both)).status_code == 200
+
+
+async def test_the_project_of_the_settings_has_the_hosts_of_the_settings(tmp_path: Path):
+    sandbox = SandboxSettings(
+        warm_workers=0, allowed_hosts=["GitHub.com:443"], allow_networks=["10.1.0.0/16"]
+    )
+    settings = settings_for(tmp_path, sandbox=sandbox)
+    async with serving(settings) as running, HttpClient(base_url=running.api) as client:
+        shown = (await client.get("/admin/projects/default")).json()
+    assert (shown["allowed_hosts"], shown["tcp_ports"]) == (["github.com"], [])
+    assert sandbox_config(settings).allow_networks == ("10.1.0.0/16",)
+
+
+async def test_every_preset_that_is_offered_can_be_allowed(
+    client: httpx2.AsyncClient, site: dict[str, Any]
+):
+    presets = (await client.get("/admin/network/presets")).json()
+    by_name = {preset["name"]: preset["hosts"] for preset in presets}
+    assert by_name["go"] == ["proxy.golang.org", "sum.golang.org"]
+    named = [f"preset:{name}" for name in by_name]
+    path = f"/admin/projects/{site['id']}"
+    assert (await client.patch(path, json={"allowed_hosts": named})).json()[
+        "allowed_hosts"
+    ] == named
+    listed = [host for hosts in by_name.values() for host in hosts]
+    assert (await client.patch(path, json={"allowed_hosts": listed})).status_code == 200

@@ -3,19 +3,24 @@ import { Checkbox, TagsInput, TextInput } from "@mantine/core";
 import { api, data, type Schemas } from "../../api/client";
 import { useTexts } from "../../i18n";
 import type { FormEnds } from "../parts/EditDialog";
+import { useFieldErrors } from "../parts/fieldErrors";
 import { useFields } from "../parts/fields";
 import { ifMatch } from "../parts/pages";
 import css from "../parts/parts.module.css";
 import { SaveForm } from "../parts/SaveForm";
+import { AllowedHosts } from "./AllowedHosts";
+import { linesOf } from "./hosts";
 
 type Project = Schemas["AdminProject"];
 
 export function ProjectForm({ project, ends }: { project: Project | null; ends: FormEnds }) {
   const { t } = useTexts();
-  const { fields, text, tick, names } = useFields({
+  const { keeping, errorOf } = useFieldErrors();
+  const { fields, put, text, tick, names } = useFields({
     name: project?.name ?? "",
     root: project?.root ?? "",
     ports: (project?.tcp_ports ?? []).map(String),
+    hosts: (project?.allowed_hosts ?? []).join("\n"),
     unprotected: [...(project?.unprotected_paths ?? [])],
     restricted: project?.restrict_to_workspace ?? true,
     force: false,
@@ -24,23 +29,29 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
     name: fields.name.trim(),
     root: fields.root.trim(),
     tcp_ports: fields.ports.map(Number),
+    allowed_hosts: linesOf(fields.hosts),
     unprotected_paths: fields.unprotected,
     restrict_to_workspace: fields.restricted,
     ...(fields.force ? { force: true } : {}),
   });
+  const hasPorts = fields.ports.length > 0;
+  const hasHosts = linesOf(fields.hosts).length > 0;
   return (
     <SaveForm
       {...ends}
       label={t(project === null ? "common.create" : "common.save")}
+      disabled={hasPorts && hasHosts}
       save={() =>
-        project === null
-          ? data(api.POST("/api/v1/admin/projects", { body: body() }))
-          : data(
-              api.PATCH("/api/v1/admin/projects/{project_id}", {
-                params: { path: { project_id: project.id }, header: ifMatch(project.version) },
-                body: body(),
-              }),
-            )
+        keeping(() =>
+          project === null
+            ? data(api.POST("/api/v1/admin/projects", { body: body() }))
+            : data(
+                api.PATCH("/api/v1/admin/projects/{project_id}", {
+                  params: { path: { project_id: project.id }, header: ifMatch(project.version) },
+                  body: body(),
+                }),
+              ),
+        )
       }
     >
       <div className={css.stack}>
@@ -53,9 +64,16 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
         />
         <TagsInput
           label={t("system.ports")}
-          description={t("system.ports.help")}
+          description={t(hasHosts && !hasPorts ? "system.ports.closed" : "system.ports.help")}
           acceptValueOnBlur
+          disabled={hasHosts && !hasPorts}
           {...names("ports")}
+        />
+        <AllowedHosts
+          value={fields.hosts}
+          onChange={(hosts) => put("hosts", hosts)}
+          hasPorts={hasPorts}
+          error={errorOf("allowed_hosts")}
         />
         <TagsInput
           label={t("system.unprotected")}

@@ -219,6 +219,10 @@ function Projects() {
                 cell: (project) => <Chips values={project.tcp_ports.map(String)} />,
               },
               {
+                head: t("system.hosts"),
+                cell: (project) => <Chips values={project.allowed_hosts} />,
+              },
+              {
                 head: t("system.from"),
                 cell: (project) =>
                   t(project.stored ? "system.from.stored" : "system.from.settings"),

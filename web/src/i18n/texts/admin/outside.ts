@@ -308,6 +308,25 @@ export const outside = {
     "Ports that its commands can connect to. Leave empty for no network.",
     "命令可连接的端口；留空表示无网络。",
   ],
+  "system.ports.closed": [
+    "Remove the allowed hosts to list ports: a port is open to every host.",
+    "端口对所有主机开放；如要填写端口，请先移除允许的主机。",
+  ],
+  "system.hosts": ["Allowed hosts", "允许的主机"],
+  "system.hosts.help": [
+    "Hosts that its commands can connect to by name, one per line: example.com, github.com:22,443, *.example.com for subdomains, or an address. The port is 443 when omitted. The buttons add presets.",
+    "命令可按名称连接的主机，每行一个：example.com、github.com:22,443、代表子域名的 *.example.com 或 IP 地址；省略端口时为 443。下方按钮可添加预设。",
+  ],
+  "system.hosts.closed": [
+    "Remove the ports to list hosts: a port is open to every host.",
+    "端口对所有主机开放；如要填写主机，请先移除端口。",
+  ],
+  "system.hosts.or_ports": [
+    "Enter ports or hosts, not both: a port is open to every host.",
+    "端口与主机只能填写其一：端口对所有主机开放。",
+  ],
+  "system.hosts.presets": ["Presets of allowed hosts", "预设的主机"],
+  "system.hosts.add": ["Add preset {name}", "添加预设 {name}"],
   "system.unprotected": ["Unprotected paths", "不受保护的路径"],
   "system.unprotected.help": [
     "Files that other programs run later and that tools can write without approval, for example .github/workflows/**.",
