@@ -858,6 +858,28 @@ CREATE TABLE "projects" (
 	PRIMARY KEY (id)
 );
 
+CREATE TABLE network_connections (
+	seq INTEGER NOT NULL, 
+	id VARCHAR NOT NULL, 
+	ts VARCHAR NOT NULL, 
+	host VARCHAR NOT NULL, 
+	port INTEGER NOT NULL, 
+	verdict VARCHAR NOT NULL, 
+	code VARCHAR, 
+	reason TEXT, 
+	bytes_up INTEGER DEFAULT 0 NOT NULL, 
+	bytes_down INTEGER DEFAULT 0 NOT NULL, 
+	duration_s FLOAT DEFAULT 0 NOT NULL, 
+	operation_id VARCHAR, 
+	session_id VARCHAR, 
+	run_id VARCHAR, 
+	agent_id VARCHAR, 
+	user_id VARCHAR, 
+	project_id VARCHAR, 
+	PRIMARY KEY (seq), 
+	UNIQUE (id)
+);
+
 CREATE INDEX ix_answer_capabilities_confirmation_id ON answer_capabilities (confirmation_id);
 
 CREATE INDEX ix_answer_capabilities_expires_at ON answer_capabilities (expires_at);
@@ -903,6 +925,10 @@ CREATE INDEX ix_forum_posts_reply_to ON forum_posts (reply_to);
 CREATE INDEX ix_idempotency_keys_kept_until ON idempotency_keys (kept_until);
 
 CREATE INDEX ix_memories_place ON memories (place_id, number);
+
+CREATE INDEX ix_network_connections_host ON network_connections (host, seq);
+
+CREATE INDEX ix_network_connections_operation ON network_connections (operation_id);
 
 CREATE INDEX ix_notification_link_codes_user ON notification_link_codes (user_id, expires_at);
 
@@ -964,4 +990,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0031');
+INSERT INTO alembic_version VALUES ('0032');
