@@ -15,6 +15,7 @@ from app.core.escaping import visible
 
 _PROJECTS = ("admin", "projects")
 _PRESETS = ("admin", "network", "presets")
+_CONNECTIONS = ("admin", "audit", "connections")
 _SHOWN = ("id", "name", "allowed_hosts", "tcp_ports")
 
 
@@ -61,14 +62,38 @@ async def remove_hosts(service: RemoteService, project: str, hosts: Sequence[str
 
 async def list_presets(service: RemoteService, *, as_json: bool) -> int:
     """Print every preset with its hosts."""
-    presets = await service.get(*_PRESETS)
+    found = await service.get(*_PRESETS)
     if as_json:
-        print_json({"presets": presets})
+        print_json(found)
         return 0
-    for preset in presets:
+    for preset in found["presets"]:
         typer.echo(f"preset:{visible(preset['name'])}")
         _show_lines(preset["hosts"])
     return 0
+
+
+async def list_connections(
+    service: RemoteService, filters: Mapping[str, str | None], limit: int, *, as_json: bool
+) -> int:
+    """Print the newest connections of programs, the last one at the end."""
+    wanted = {name: value for name, value in filters.items() if value is not None}
+    found = await service.get(*_CONNECTIONS, limit=limit, **wanted)
+    if as_json:
+        print_json(found)
+        return 0
+    for row in reversed(found["rows"]):
+        typer.echo(_connection(row))
+    return 0
+
+
+def _connection(row: Mapping[str, Any]) -> str:
+    host = f"[{row['host']}]" if ":" in row["host"] else row["host"]
+    place = f"{host}:{row['port']}" if row["port"] else host
+    if row["verdict"] == "refused":
+        said = f"refused ({row['code']})"
+    else:
+        said = f"{row['verdict']}  {row['bytes_up']} up  {row['bytes_down']} down"
+    return f"{row['ts']}  {visible(place)}  {said}  {row['operation_id'] or '-'}"
 
 
 async def _change(service: RemoteService, row: Mapping[str, Any], hosts: list[str]) -> int:

@@ -9,7 +9,7 @@ import typer
 from app.cli.options import Json, Token, Url, finish
 
 network = typer.Typer(
-    help="List and change the hosts that commands of a project may connect to.",
+    help="Hosts that commands of a project may connect to, and connections that they made.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -72,3 +72,29 @@ def network_presets(url: Url = None, token: Token = None, *, as_json: Json = Fal
     from app.cli.target import find_service
 
     finish(list_presets(find_service(url, token), as_json=as_json))
+
+
+@network.command("log")
+def network_log(
+    host: Annotated[str | None, typer.Option("--host", help="Only this host.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option("--verdict", help="Only open, allowed, refused or lost ones.")
+    ] = None,
+    call: Annotated[
+        str | None, typer.Option("--call", help="Only those of a call, by operation ID.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", help="Only those of a project, by ID.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="Number of rows.")] = 50,
+    url: Url = None,
+    token: Token = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """List the newest connections of commands, including refused ones."""
+    from app.cli.network import list_connections
+    from app.cli.target import find_service
+
+    filters = {"host": host, "verdict": verdict, "operation_id": call, "project_id": project}
+    finish(list_connections(find_service(url, token), filters, limit, as_json=as_json))

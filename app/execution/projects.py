@@ -15,6 +15,7 @@ from app.core.errors import AlreadyExists, Conflict, InvalidInput, NotFound
 from app.core.field_problems import problem
 from app.core.ids import new_id
 from app.core.protected_paths import PathSet
+from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.project_roots import check_root, check_roots
@@ -39,6 +40,7 @@ class StoredProject:
         unprotected_paths: patterns of files run by other programs that its calls may write without
             approval.
         restrict_to_workspace: whether its file tools are restricted to its root.
+        from_settings: only its `allowed_hosts` can be changed, and they are stored.
     """
 
     id: str
@@ -51,6 +53,7 @@ class StoredProject:
     version: int = 0
     created_at: str | None = None
     updated_at: str | None = None
+    from_settings: bool = False
 
     def shown(self) -> dict[str, Any]:
         """For the audit."""
@@ -114,6 +117,7 @@ class Projects:
             allowed_hosts=allowed_hosts,
             unprotected_paths=unprotected_paths,
             restrict_to_workspace=restrict_to_workspace,
+            from_settings=True,
         )
         self._close(project_id)
 
@@ -169,15 +173,14 @@ class Projects:
         Raises:
             NotFound: the project does not exist.
         """
-        found = self._mounted.get(project_id) or self._table.items.get(project_id)
+        found = self._known(project_id, self._table.items)
         if found is None:
             raise _missing(project_id)
         return found
 
     def list_all(self) -> list[StoredProject]:
         """Return all projects, by ID."""
-        known = {**self._table.items, **self._mounted}
-        return [known[project_id] for project_id in sorted(known)]
+        return [self.about(known) for known in sorted({**self._table.items, **self._mounted})]
 
     async def create(
         self,
@@ -231,23 +234,27 @@ class Projects:
 
         Raises:
             NotFound: the project does not exist.
-            Conflict: it comes from the settings, not the database.
+            Conflict: it comes from the settings, where only `allowed_hosts` can be changed.
             InvalidInput: see `create`.
             VersionMismatch: it has changed since `expected` was read.
         """
-        self._require_stored(project_id)
+        if project_id not in self._mounted or set(fields) != {"allowed_hosts"}:
+            self._require_stored(project_id)
         new = dict(fields)
         if "root" in new:
             new["root"] = str(await self._check(new["root"], force=force))
         moment = isoformat(self._clock.now())
 
         def write(transaction: Transaction) -> None:
-            before = self._table.current(transaction, project_id, expected)
+            before = self._before_change(transaction, project_id, expected)
             after = replace(before, **new, version=before.version + 1, updated_at=moment)
             _check_network(after)
             if after.shown() == before.shown():
                 return
-            self._table.update(transaction, after)
+            if project_id in self._table.stored(transaction):
+                self._table.update(transaction, after)
+            else:
+                self._table.insert(transaction, replace(after, created_at=moment))
             old = {key: getattr(before, key) for key in new}
             self._table.note(transaction, project_id, actor, old, new, detail=_forced(force=force))
 
@@ -273,22 +280,48 @@ class Projects:
             check_root, root, data_dir=own.data_dir, workspace=own.workspace, force=force
         )
 
+    def _known(self, project_id: str, items: Mapping[str, StoredProject]) -> StoredProject | None:
+        """Return a project; one from the settings with the list of hosts that was stored for it."""
+        mounted, stored = self._mounted.get(project_id), items.get(project_id)
+        if mounted is None or stored is None:
+            return mounted or stored
+        return replace(
+            stored,
+            name=mounted.name,
+            root=mounted.root,
+            tcp_ports=mounted.tcp_ports,
+            allowed_hosts=() if mounted.tcp_ports else stored.allowed_hosts,
+            unprotected_paths=mounted.unprotected_paths,
+            restrict_to_workspace=mounted.restrict_to_workspace,
+            from_settings=True,
+        )
+
+    def _before_change(
+        self, transaction: Transaction, project_id: str, expected: int | None
+    ) -> StoredProject:
+        stored = self._table.stored(transaction)
+        known = self._known(project_id, stored)
+        if known is None:
+            raise _missing(project_id)
+        check_version(expected, known.version)
+        return known
+
     def _require_stored(self, project_id: str) -> None:
         if project_id in self._mounted:
             raise Conflict(
                 f"The project {project_id!r} is defined by the settings "
                 "TOLLGATE_WORKSPACE, TOLLGATE_SANDBOX__TCP_PORTS, "
-                "TOLLGATE_SANDBOX__ALLOWED_HOSTS, "
                 "TOLLGATE_SANDBOX__UNPROTECTED_PATHS and "
-                "TOLLGATE_SANDBOX__RESTRICT_TO_WORKSPACE; change these instead",
+                "TOLLGATE_SANDBOX__RESTRICT_TO_WORKSPACE; change these instead. Only its "
+                "allowed_hosts can be changed here",
                 project_id=project_id,
             )
         self.about(project_id)
 
     def _loaded(self, earlier: Mapping[str, StoredProject]) -> None:
         for project_id in list(self._opened):
-            known = self._mounted.get(project_id) or self._table.items.get(project_id)
-            before = self._mounted.get(project_id) or earlier.get(project_id)
+            known = self._known(project_id, self._table.items)
+            before = self._known(project_id, earlier)
             # Active calls keep their workspace.
             if known is None or before is None or _place(known) != _place(before):
                 self._close(project_id)

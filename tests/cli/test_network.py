@@ -84,10 +84,13 @@ async def test_hosts_beside_ports_are_refused_with_the_names_of_both(running: Ru
     assert shown.stdout == "site  Site  every host on ports 443\n"
 
 
-async def test_the_hosts_of_the_default_project_are_in_the_settings(running: Running):
-    refused = await network(running, "allow", "github.com")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "TOLLGATE_SANDBOX__ALLOWED_HOSTS" in refused.stderr
+async def test_the_hosts_of_the_default_project_are_changed_too(running: Running):
+    allowed = await network(running, "allow", "github.com")
+    assert allowed.returncode == 0, allowed.stderr
+    assert running.service.projects.about("default").allowed_hosts == ("github.com",)
+    assert (await network(running, "remove", "github.com")).returncode == 0
+    assert running.service.projects.about("default").allowed_hosts == ()
+
 
 
 async def test_presets_are_listed_with_their_hosts(running: Running):

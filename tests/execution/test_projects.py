@@ -88,8 +88,30 @@ async def test_a_removed_project_is_gone_and_its_folder_stays(house: Lab, root: 
 async def test_the_project_of_the_settings_is_changed_there(house: Lab):
     with pytest.raises(Conflict, match="TOLLGATE_WORKSPACE"):
         await house.runtime.projects.change("default", {"name": "x"}, **BY)
-    with pytest.raises(Conflict, match="TOLLGATE_SANDBOX__ALLOWED_HOSTS"):
+    with pytest.raises(Conflict, match="allowed_hosts can be changed"):
         await house.runtime.projects.remove("default", **BY)
+
+
+async def test_hosts_of_the_project_of_the_settings_are_changed_here(settings: Settings):
+    async with open_lab(settings) as lab:
+        before = lab.runtime.projects.about("default")
+        first = lab.runtime.projects.get("default")
+        changed = await lab.runtime.projects.change(
+            "default", {"allowed_hosts": ("a.example",)}, **BY, expected=before.version
+        )
+        assert lab.runtime.projects.get("default") is not first
+        with pytest.raises(VersionMismatch):
+            await lab.runtime.projects.change(
+                "default", {"allowed_hosts": ()}, **BY, expected=before.version
+            )
+    async with open_lab(settings) as lab:
+        found = lab.runtime.projects.about("default")
+        assert lab.runtime.projects.list_all() == [found]
+        await lab.runtime.projects.change("default", {"allowed_hosts": ("b.example",)}, **BY)
+        again = lab.runtime.projects.about("default")
+    assert (found.allowed_hosts, found.from_settings, found.version) == (("a.example",), True, 1)
+    assert (found.root, found.updated_at) == (before.root, changed.updated_at)
+    assert (again.allowed_hosts, again.version) == (("b.example",), 2)
 
 
 async def test_allowed_hosts_are_stored_and_found_again(settings: Settings, root: Path):

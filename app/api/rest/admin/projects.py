@@ -115,7 +115,9 @@ class AdminProject(BaseModel):
     allowed_hosts: tuple[str, ...]
     unprotected_paths: tuple[str, ...]
     restrict_to_workspace: bool
-    stored: bool = Field(description="False for the project from the settings.")
+    stored: bool = Field(
+        description="False for the project from the settings: only `allowed_hosts` can be changed."
+    )
     version: int
     created_at: str | None
     updated_at: str | None
@@ -130,7 +132,7 @@ class AdminProject(BaseModel):
             allowed_hosts=project.allowed_hosts,
             unprotected_paths=project.unprotected_paths,
             restrict_to_workspace=project.restrict_to_workspace,
-            stored=project.version > 0,
+            stored=not project.from_settings,
             version=project.version,
             created_at=project.created_at,
             updated_at=project.updated_at,

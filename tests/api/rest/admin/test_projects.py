@@ -10,7 +10,7 @@ import pytest
 
 from app.bootstrap.installation import sandbox_config
 from app.config.sections import SandboxSettings
-from app.core.host_rules import MAX_RULES
+from app.core.host_rules import MAX_RULES, PRESETS
 from tests.api.rest.client import call, new_session, problem
 from tests.support.http import HttpClient
 from tests.support.service import serving, settings_for
@@ -159,9 +159,9 @@ async def test_the_project_of_the_settings_has_the_hosts_of_the_settings(tmp_pat
 async def test_every_preset_that_is_offered_can_be_allowed(
     client: httpx2.AsyncClient, site: dict[str, Any]
 ):
-    presets = (await client.get("/admin/network/presets")).json()
+    presets = (await client.get("/admin/network/presets")).json()["presets"]
     by_name = {preset["name"]: preset["hosts"] for preset in presets}
-    assert by_name["go"] == ["proxy.golang.org", "sum.golang.org"]
+    assert by_name["go"] == list(PRESETS["go"])
     named = [f"preset:{name}" for name in by_name]
     path = f"/admin/projects/{site['id']}"
     assert (await client.patch(path, json={"allowed_hosts": named})).json()[
