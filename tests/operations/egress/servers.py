@@ -38,16 +38,23 @@ class Hosts:
         self, host: str, port: int, serve: Serve, *, tls: ssl.SSLContext | None = None
     ) -> AsyncIterator[None]:
         """Serve a host."""
-
-        async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                await serve(reader, writer)
-            writer.close()
-
-        server = await asyncio.start_server(once, "127.0.0.1", 0, ssl=tls)
-        self.places[host, port] = server.sockets[0].getsockname()[:2]
-        async with server:
+        async with local_server(serve, tls=tls) as own:
+            self.places[host, port] = ("127.0.0.1", own)
             yield
+
+
+@asynccontextmanager
+async def local_server(serve: Serve, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """Serve on a free port of this machine's loopback."""
+
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            await serve(reader, writer)
+        writer.close()
+
+    server = await asyncio.start_server(once, "127.0.0.1", 0, ssl=tls)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
 
 
 async def hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
