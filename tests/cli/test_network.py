@@ -92,7 +92,6 @@ async def test_the_hosts_of_the_default_project_are_changed_too(running: Running
     assert running.service.projects.about("default").allowed_hosts == ()
 
 
-
 async def test_presets_are_listed_with_their_hosts(running: Running):
     shown = (await network(running, "presets")).stdout
     assert "preset:go\n  proxy.golang.org\n  sum.golang.org\n" in shown

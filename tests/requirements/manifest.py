@@ -3,7 +3,16 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tests.requirements import agents, definitions, governance, measured, merged, people, product
+from tests.requirements import (
+    agents,
+    definitions,
+    governance,
+    measured,
+    merged,
+    people,
+    product,
+    workbench,
+)
 from tests.requirements.model import Requirement
 
 REQUIREMENTS: tuple[Requirement, ...] = (
@@ -14,6 +23,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *merged.REQUIREMENTS,
     *measured.REQUIREMENTS,
     *people.REQUIREMENTS,
+    *workbench.REQUIREMENTS,
 )
 
 

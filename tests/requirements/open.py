@@ -2,7 +2,11 @@
 
 _BY_SUBJECT = {
     "agents": "SYS-04 D-27",
-    "undo of commands": "FTG-5",
+    "undo of commands": "FTG-5 WB-16 WB-17 WB-18 WB-19",
+    "previews": "WB-12",
+    "credentials": "WB-13 WB-14 WB-15",
+    "places": "WB-20 WB-21",
+    "benchmark of the egress proxy": "WB-02 WB-10",
 }
 
 OPEN: dict[str, str] = {id_: subject for subject, ids in _BY_SUBJECT.items() for id_ in ids.split()}

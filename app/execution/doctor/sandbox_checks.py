@@ -32,6 +32,7 @@ def sandbox_checks(status: SandboxStatus) -> Iterator[Check]:
             yield Check(f"layer.{layer}", "info", "not_needed")
         else:
             yield Check(f"layer.{layer}", "info", "error", error=why)
+    yield _network(status)
     abi = status.landlock_abi
     yield Check("landlock", "info", "landlock.version" if abi else "not_available", abi=abi)
 
@@ -40,6 +41,13 @@ def sandbox_line(status: SandboxStatus) -> str:
     """Return the banner's line: the sandbox and its active layers."""
     layers = ", ".join(status.levels["bash"].layers)
     return f"{status.sentence.rstrip('.')} ({layers or 'no layer'}); {FILES_BENEATH}"
+
+
+def _network(status: SandboxStatus) -> Check:
+    bash = status.levels.get("bash")
+    if bash is not None and "namespaces" in bash.layers:
+        return Check("network_by_host", "ok", "network.by_host")
+    return Check("network_by_host", "info", "network.lacks_namespaces")
 
 
 def _level(level: str, found: LevelStatus) -> Iterator[Check]:

@@ -197,6 +197,11 @@ SUBJECTS: Mapping[str, CheckSubject] = MappingProxyType(
         "layer.namespaces": CheckSubject(
             "layer namespaces", "isolate a program, and ensure that it is stopped"
         ),
+        "network_by_host": CheckSubject(
+            "network by host",
+            "commands reach the hosts that their project allows",
+            "allow user namespaces on this machine; see docs/sandbox.md",
+        ),
         "layer.metadata-guard": CheckSubject(
             "layer metadata-guard",
             "protects modes and times of files outside; only needed without namespaces",
@@ -383,6 +388,8 @@ FOUND: Mapping[str, str] = MappingProxyType(
         **{f"sandbox.{code}": "{sentence}" for code in LEVEL_CODES},
         "sandbox.lacks": "layers missing on this machine: {layers}",
         "landlock.version": "ABI {abi}",
+        "network.by_host": "through the egress proxy",
+        "network.lacks_namespaces": "off: allowed_hosts of projects need namespaces",
         "images.draw": "draw: simulated, shapes only",
         "images.keyless": "openai, {url}, no key",
         "images.keyed": "openai, {url}, key set",

@@ -13,6 +13,7 @@ from pathlib import Path
 from app.core.host_rules import HostRules
 from app.operations.egress.refusal import Destination, Refused
 from app.operations.protocols.processes import NetworkConnection, ProcessLimits, ProcessSpec
+from app.operations.protocols.sandbox import SandboxStatus
 from app.operations.sandbox.config import Network, SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
@@ -120,9 +121,13 @@ class Ran:
 
 
 @asynccontextmanager
-async def programs(folder: Path, places: Hosts, *hosts: str) -> AsyncIterator[Programs]:
+async def programs(
+    folder: Path, places: Hosts, *hosts: str, status: SandboxStatus | None = None
+) -> AsyncIterator[Programs]:
     """Run programs that may reach `hosts`."""
-    async with Sandbox(SandboxConfig(warm_workers=0), destinations=places) as sandbox:
+    async with Sandbox(
+        SandboxConfig(warm_workers=0), status=status, destinations=places
+    ) as sandbox:
         running = Programs(sandbox, folder, hosts)
         async with running.workspace:
             yield running

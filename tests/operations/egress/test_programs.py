@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.execution.doctor.sandbox_checks import sandbox_checks
+from app.operations.sandbox import kernel_probe
+from app.operations.sandbox.status import judge
 from tests.operations.egress.servers import Hosts, echo, hello, programs
 from tests.support.certificates import certificate, server_context
 
 pytestmark = pytest.mark.asyncio
 
 
+@pytest.mark.requirement("WB-03")
 async def test_plain_http_reaches_a_listed_host(tmp_path: Path) -> None:
     places = Hosts()
     async with (
@@ -28,6 +33,7 @@ async def test_plain_http_reaches_a_listed_host(tmp_path: Path) -> None:
     assert places.asked == [("web.example", 80)]
 
 
+@pytest.mark.requirement("WB-04", "WB-07")
 async def test_a_host_that_is_not_listed_is_not_found(tmp_path: Path) -> None:
     places = Hosts()
     async with programs(tmp_path, places, "web.example:80") as running:
@@ -63,6 +69,7 @@ with socket.create_connection((host, 443)) as plain:
 """
 
 
+@pytest.mark.requirement("WB-06")
 @pytest.mark.parametrize("name", ["other.example", "www.web.example", ""])
 async def test_a_tls_greeting_that_names_another_host_is_refused(name: str, tmp_path: Path) -> None:
     places, pem = Hosts(), certificate(tmp_path, "web.example")
@@ -110,6 +117,7 @@ with socket.create_connection(("web.example", 80)) as server:
 """
 
 
+@pytest.mark.requirement("WB-06")
 async def test_a_second_request_never_reaches_the_server(tmp_path: Path) -> None:
     places = Hosts()
     async with (
@@ -153,6 +161,7 @@ print(urllib.request.urlopen("http://localhost:8000/").status)
 """
 
 
+@pytest.mark.requirement("WB-11")
 async def test_loopback_is_private_and_free(tmp_path: Path) -> None:
     places = Hosts()
     async with programs(tmp_path, places, "web.example") as running:
@@ -162,6 +171,7 @@ async def test_loopback_is_private_and_free(tmp_path: Path) -> None:
     assert ran.made == ()
 
 
+@pytest.mark.requirement("WB-05")
 @pytest.mark.parametrize(
     "url",
     [
@@ -180,6 +190,7 @@ async def test_an_address_that_is_not_listed_is_not_reached(url: str, tmp_path: 
     assert "tollgate" in ran.said
 
 
+@pytest.mark.requirement("WB-09")
 async def test_a_killed_proxy_cuts_off_and_the_next_command_works(tmp_path: Path) -> None:
     places = Hosts()
     async with (
@@ -191,3 +202,21 @@ async def test_a_killed_proxy_cuts_off_and_the_next_command_works(tmp_path: Path
         second = await running.run("curl", "-sS", "http://web.example/")
 
     assert first.code == second.code == 0
+
+
+@pytest.mark.requirement("WB-01")
+async def test_without_namespaces_nothing_is_reached_and_the_doctor_says_so(
+    tmp_path: Path,
+) -> None:
+    places, found = Hosts(), kernel_probe.probe(None)
+    status = judge(replace(found, layers=found.layers - {"namespaces"}), weaker="ask")
+    async with (
+        places.serving("web.example", 80, hello),
+        programs(tmp_path, places, "web.example:80", status=status) as running,
+    ):
+        ran = await running.run("curl", "-sS", "http://web.example/")
+
+    assert ran.code != 0
+    assert ran.made == ()
+    said = {check.code: check.found for check in sandbox_checks(status)}
+    assert said["network_by_host"] == "off: allowed_hosts of projects need namespaces"
