@@ -112,6 +112,20 @@ class HostRules:
         """Return whether a normalised host may be reached on a port."""
         return any(port in rule.ports and rule.names(host) for rule in self.rules)
 
+    def cover(self, wanted: HostRules) -> bool:
+        """Return whether everything that `wanted` allows is allowed here too."""
+        return all(self._covers(rule) for rule in wanted.rules)
+
+    def joined(self, more: HostRules) -> HostRules:
+        """Return these rules and `more`."""
+        return HostRules(tuple(dict.fromkeys((*self.rules, *more.rules))))
+
+    def _covers(self, wanted: HostRule) -> bool:
+        # `*.a.b` names `*.c.a.b` as well: the star stands for a label like any other.
+        named = [rule for rule in self.rules if rule.names(wanted.host)]
+        named += [rule for rule in self.rules if rule.host == wanted.host]
+        return set(wanted.ports) <= {port for rule in named for port in rule.ports}
+
     def know(self, host: str) -> bool:
         """Return whether a normalised host may be reached on any port."""
         return any(rule.names(host) for rule in self.rules)

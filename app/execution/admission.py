@@ -14,6 +14,7 @@ from app.catalog.registry import ToolRegistry
 from app.core.clock import Clock
 from app.core.error_boundary import try_call
 from app.core.errors import InvalidArguments, ProjectRequired
+from app.core.host_rules import HostRules
 from app.core.ids import call_id, new_id
 from app.core.redaction import Redactor
 from app.core.text import clean, truncate
@@ -305,6 +306,7 @@ class Admission:
             why_asks=why,
             secret_in=self._redactor.secret_in(prepared.raw) if tool.sends else None,
             is_released=project.releases if project else never,
+            project_hosts=project.allowed_hosts if project else HostRules(),
             is_there=os.path.isfile,
             is_own=partial(self._created.holds, context.session_id or ""),
             written=partial(self._content, entry, prepared, project, found.kept_cwd),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from app.core.host_rules import HostRules
 from app.core.protected_paths import NO_PATHS, PathSet
 from app.domain.owners import SessionOwner
 from app.events.log import SessionLog
@@ -27,12 +28,14 @@ class Project:
 
     Attributes:
         unprotected: files run by other programs that calls may write without approval.
+        allowed_hosts: hosts that its commands may reach without approval.
     """
 
     id: str
     root: str
     operations: Operations
     unprotected: PathSet = NO_PATHS
+    allowed_hosts: HostRules = HostRules()  # noqa: RUF009 - immutable
 
     @property
     def roots(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from app.core.allowed_hosts import NOT_WITH_PORTS
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, Conflict, InvalidInput, NotFound
 from app.core.field_problems import problem
+from app.core.host_rules import HostRules
 from app.core.ids import new_id
 from app.core.protected_paths import PathSet
 from app.core.versions import check_version
@@ -165,7 +166,10 @@ class Projects:
             unprotected=about.unprotected_paths,
             restrict=about.restrict_to_workspace,
         )
-        return Project(about.id, operations.root, operations, PathSet(about.unprotected_paths))
+        return Project(
+            *(about.id, operations.root, operations, PathSet(about.unprotected_paths)),
+            HostRules.of(about.allowed_hosts),
+        )
 
     def about(self, project_id: str) -> StoredProject:
         """Return a project.

@@ -35,6 +35,7 @@ from app.policy.rules.rule import Rule
 from app.policy.rules.rule_set import NO_RULES, NOTHING, RuleSet, ToolRules
 from app.policy.rules.words import MAYBE, NO
 from app.policy.self_protection import SelfProtection
+from app.toolkit.codes import NETWORK_HOST
 from app.toolkit.tool import Tool
 
 _MOST_ROUNDS = 6
@@ -71,14 +72,15 @@ def decide(
     silent = not facts.asks and facts.secret_in is None and not concerned
     if silent and tool.shell is None and not tool.edits_files:
         return ALLOW
+    hosts = _host_findings(facts)
     paths = _paths(facts) if tool.edits_files else ()
     report = _report(facts, protection, paths)
     if report is not None and report.verdict is Verdict.DENY:
         return _floor(report)
     if concerned:
-        decision = _Weighing(facts, report, concerned, grants, now).decide()
+        decision = _Weighing(facts, report, concerned, grants, now, hosts).decide()
     else:
-        decision = _unruled(facts, report, grants, now)
+        decision = _unruled(facts, report, hosts, grants, now)
     if paths and decision.verdict is Verdict.ASK:
         decision = replace(decision, resolved_targets=paths)
     reported = tuple(text for text in map(reported_write, paths) if text is not None)
@@ -96,9 +98,15 @@ def written_files(facts: CallFacts) -> tuple[str, ...]:
     return assess_command(facts.command, shell=shell, cwd=facts.shell_cwd).written
 
 
-def _unruled(facts: CallFacts, report: RiskReport | None, grants: GrantSet, now: float) -> Decision:
+def _unruled(
+    facts: CallFacts,
+    report: RiskReport | None,
+    hosts: tuple[CommandFinding, ...],
+    grants: GrantSet,
+    now: float,
+) -> Decision:
     """Decide without rules about the tool."""
-    findings = report.findings if report is not None else ()
+    findings = (*(report.findings if report is not None else ()), *hosts)
     if not facts.asks and not findings:
         return ALLOW
     return _asking(facts, report, findings, grants, now, flagged=facts.asks)
@@ -114,6 +122,7 @@ class _Weighing:
         concerned: ToolRules,
         grants: GrantSet,
         now: float,
+        hosts: tuple[CommandFinding, ...],
     ) -> None:
         self._facts = facts
         self._report = report
@@ -123,7 +132,8 @@ class _Weighing:
         # Rules check the arguments of tools that write files, as of any tool except shells.
         self._sight = CallView(facts, None if facts.tool.edits_files else report)
         self._denies: list[CommandFinding] = []
-        self._asks: list[CommandFinding] = []
+        # An allow rule is about the command, and its author has not seen these hosts.
+        self._asks: list[CommandFinding] = list(hosts)
         self._allows: list[Rule] = []
         self._spoke: list[str] = []
 
@@ -310,6 +320,15 @@ def _risk(report: RiskReport | None, findings: Iterable[CommandFinding]) -> Risk
     levels = [finding.level for finding in findings]
     level = worst_level(levels if report is None else [report.risk, *levels])
     return level.value
+
+
+def _host_findings(facts: CallFacts) -> tuple[CommandFinding, ...]:
+    """Ask for each host that the project does not allow."""
+    if not facts.new_hosts:
+        return ()
+    why = f"asks for network access to {', '.join(facts.new_hosts)}"
+    found = CommandFinding(NETWORK_HOST, None, why, RiskLevel.MEDIUM, Verdict.ASK)
+    return (found,)
 
 
 def _paths(facts: CallFacts) -> tuple[str, ...]:

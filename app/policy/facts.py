@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from app.core.host_rules import HostRules
 from app.policy.risk.model import FileRun, Given
 from app.toolkit.tool import CONTROL_KEYS, Tool
 
@@ -40,6 +41,7 @@ class CallFacts:
         is_own: returns whether the session created the file at an absolute path and it is unchanged
             since.
         written: contents of files among `runs` that a session wrote.
+        project_hosts: hosts that the project allows.
         is_released: returns whether the project allows writing the file at an absolute path without
             approval, although another program runs it.
     """
@@ -62,6 +64,7 @@ class CallFacts:
     is_own: Callable[[str], bool] = never
     written: Callable[[Sequence[FileRun]], tuple[Given, ...]] = _unwritten
     is_released: Callable[[str], bool] = never
+    project_hosts: HostRules = HostRules()  # noqa: RUF009 - immutable
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -83,6 +86,18 @@ class CallFacts:
         if not isinstance(given, str) or not given:
             return self.kept_cwd or self.cwd
         return posixpath.normpath(posixpath.join(self.cwd, given))
+
+    @property
+    def new_hosts(self) -> tuple[str, ...]:
+        """Return the hosts of a command that the project does not allow."""
+        asked = self._value("allow_hosts", ()) if self.tool.shell is not None else ()
+        return tuple(text for text in asked or () if not self._is_allowed(text))
+
+    def _is_allowed(self, host: str) -> bool:
+        try:
+            return self.project_hosts.cover(HostRules.of([host]))
+        except ValueError:  # arguments of a stored call, which were not validated again
+            return False
 
     def _value(self, name: str, default: Any) -> Any:
         if isinstance(self.arguments, Mapping):

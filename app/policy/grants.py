@@ -45,6 +45,7 @@ _STATEFUL = frozenset(
         "umask unalias unset"
     )
 )
+_HOSTS = "allow_hosts"
 _UNBOUND = frozenset({"command", "working_dir", "timeout"})
 
 
@@ -235,6 +236,8 @@ def _whole(pattern: Mapping[str, Any]) -> bytes:
 def _rest(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, Any]:
     """Return what else affects a shell command: other arguments, and files that it runs."""
     rest = {key: value for key, value in facts.values.items() if key not in _UNBOUND}
+    if not rest.get(_HOSTS):
+        rest.pop(_HOSTS, None)  # an empty list is no part of an approval that is older than it
     if report is not None and report.judged:
         rest["files"] = dict(report.judged)
     return rest

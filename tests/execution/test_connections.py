@@ -123,3 +123,53 @@ async def test_secrets_in_host_names_are_masked(lab: Lab):
     await runtime.db.flush()
     ((host,),) = await lab.rows("SELECT host FROM network_connections")
     assert "s3cret" not in host
+
+
+@pytest.fixture
+async def bare(settings: Settings) -> AsyncIterator[Lab]:
+    """A gate whose project allows no host."""
+    sandbox = SandboxSettings(warm_workers=0, allow_networks=LOOPBACK)
+    async with open_lab(settings.model_copy(update={"sandbox": sandbox})) as opened:
+        yield opened
+
+
+async def asked_for(lab: Lab, answer: str, **arguments: object) -> tuple[CallOutcome, str]:
+    """Return the outcome of a command that asks, and what it asked."""
+    calling = asyncio.create_task(lab.call("bash", **arguments))
+    asked = await lab.watcher.until("tool_confirmation_request")
+    await lab.answer(answer, asked)
+    return await calling, str(asked)
+
+
+async def test_a_call_reaches_a_host_that_a_person_approved_for_it(bare: Lab, port: int):
+    (Path(bare.context["project"].root) / "ask.py").write_text(ASK.format(port=port))
+    hosts = [f"127.0.0.1:{port}"]
+
+    outcome, reason = await asked_for(
+        bare, "approve_once", command="python3 ask.py", allow_hosts=hosts
+    )
+    without = await bare.call("bash", call_id="c2", command="python3 ask.py")
+
+    assert f"asks for network access to 127.0.0.1:{port}" in reason
+    assert outcome.result.data["stdout"] == "ping\n"
+    assert not without.result.success
+    assert [row[:3] for row in await bare.rows(CONNECTIONS)] == [("127.0.0.1", port, "allowed")]
+
+
+async def test_a_declined_host_is_not_reached(bare: Lab, port: int):
+    outcome, _ = await asked_for(bare, "decline", command="true", allow_hosts=["a.example"])
+    assert outcome.status == "declined"
+    assert await bare.rows(CONNECTIONS) == []
+
+
+async def test_a_host_of_the_project_needs_no_approval(lab: Lab, port: int):
+    (Path(lab.context["project"].root) / "ask.py").write_text(ASK.format(port=port))
+    outcome = await lab.call("bash", command="python3 ask.py", allow_hosts=[f"127.0.0.1:{port}"])
+    assert outcome.result.data["stdout"] == "ping\n"
+    assert lab.watcher.of("tool_confirmation_request") == []
+
+
+async def test_a_host_that_is_none_is_refused_with_its_field(bare: Lab):
+    outcome = await bare.call("bash", command="true", allow_hosts=["https://a.example/x"])
+    assert outcome.status == "invalid_arguments"
+    assert "allow_hosts" in outcome.result.for_model()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, Protocol
 
+from app.core.host_rules import HostRules
 from app.operations.protocols.sandbox import SandboxReport
 
 MayChange = Literal["git", "files"]
@@ -93,6 +94,7 @@ class ProcessSpec:
         readable: real absolute folders outside the workspace that it may read but not run. A folder
             replaced by a link is not followed.
         long_lived: it may run for hours, in parallel with a person's work.
+        hosts: hosts that it is approved to reach besides those of the project.
         may_change: files run by other programs that it is approved to change permanently.
     """
 
@@ -107,6 +109,7 @@ class ProcessSpec:
     readable: tuple[str, ...] = ()
     long_lived: bool = False
     may_change: frozenset[MayChange] = frozenset()
+    hosts: HostRules = HostRules()  # noqa: RUF009 - immutable
 
 
 @dataclass(frozen=True, slots=True)

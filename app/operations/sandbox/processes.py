@@ -8,6 +8,7 @@ import ssl
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -111,7 +112,7 @@ class SandboxedProcesses:
         job = await self._job(spec, status, tmp, read_only)
         terminal = spec.terminal
         has_input = spec.stdin is not None or spec.interactive
-        network, egress = await self._served(job)
+        network, egress = await self._served(job, spec)
         try:
             await self._sandbox.zygote.turns.next()
             pipes = open_pipes(has_input=has_input, terminal=terminal)
@@ -125,17 +126,23 @@ class SandboxedProcesses:
         process.network = network
         return process
 
-    async def _served(self, job: Job) -> tuple[EgressNetwork | None, int | None]:
+    async def _served(self, job: Job, spec: ProcessSpec) -> tuple[EgressNetwork | None, int | None]:
         """Open the network of a job that has one."""
         if not job.policy.served_ports:
             return None, None
-        return await self._sandbox.egress.open(self._network.hosts)
+        return await self._sandbox.egress.open(self._network_of(spec).hosts)
+
+    def _network_of(self, spec: ProcessSpec) -> Network:
+        """Return the network of a program: the project's, with the hosts of its call."""
+        if not spec.network:
+            return NO_NETWORK
+        return replace(self._network, hosts=self._network.hosts.joined(spec.hosts))
 
     async def _job(
         self, spec: ProcessSpec, status: LevelStatus, tmp: str, read_only: tuple[str, ...]
     ) -> Job:
         """Return the job for `spec`, except its descriptors."""
-        network = self._network if spec.network else NO_NETWORK
+        network = self._network_of(spec)
         by_name = bool(served_ports(status, network))
         extra = {**_author(self._sandbox.config), **_extra(spec, network, by_name=by_name)}
         environment = clean_environment(tmp, extra, tmp)

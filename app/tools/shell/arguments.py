@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from app.core.field_problems import FieldError
+from app.core.host_rules import HostRules, expand
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
 
@@ -14,6 +15,7 @@ from app.tools.arguments import PathText
 MAX_COMMAND = 32_000
 MAX_TIMEOUT_S = 600
 KILL_GRACE_S = 30
+MAX_HOSTS = 20
 ARGUMENT_ALIASES = {
     "cmd": "command",
     "workdir": "working_dir",
@@ -21,6 +23,17 @@ ARGUMENT_ALIASES = {
     "run_in_background": "background",
     "tty": "pty",
 }
+
+
+def _host(text: str) -> str:
+    try:
+        expand(text)
+    except ValueError as error:
+        raise FieldError(str(error), code="invalid_value") from None
+    return text.strip()
+
+
+HostText = Annotated[str, Field(max_length=300), AfterValidator(_host)]
 
 
 class ShellArgs(ToolArgs):
@@ -39,6 +52,12 @@ class ShellArgs(ToolArgs):
         description="Return immediately; use `process` to read its output and stop it.",
     )
     pty: bool = Field(default=False, description="Run it in a terminal.")
+    allow_hosts: list[HostText] = Field(
+        default_factory=list,
+        max_length=MAX_HOSTS,
+        description="Hosts to reach besides those of the project, such as `example.com`, "
+        "`*.example.com` or `db.example.com:5432`; requires approval.",
+    )
 
     @field_validator("command")
     @classmethod
@@ -46,6 +65,11 @@ class ShellArgs(ToolArgs):
         if "\x00" in command:
             raise FieldError("must not contain NUL characters", code="nul_character")
         return command
+
+    @property
+    def hosts(self) -> HostRules:
+        """Return the hosts of the call."""
+        return HostRules.of(self.allow_hosts)
 
 
 def from_claude(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from app.core.errors import ToolFailed
+from app.core.host_rules import HostRules
 from app.domain.processes import (
     SESSION_PROCESSES,
     OutputTap,
@@ -21,6 +22,7 @@ from app.operations.protocols.processes import (
     ProcessSpec,
     Terminal,
 )
+from app.toolkit.codes import NETWORK_HOST
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
 from app.tools.shell.arguments import ShellArgs
@@ -105,6 +107,7 @@ def _request(
         terminal=Terminal() if args.pty else None,
         long_lived=args.background,
         may_change=_may_change(ctx),
+        hosts=args.hosts if NETWORK_HOST in ctx.approved else HostRules(),
     )
     return ProcessRequest(
         session_id=ctx.session_id or "",

@@ -46,8 +46,9 @@ def network_notes(made: Sequence[NetworkConnection]) -> str:
     if wanted:
         allow = " ".join(wanted[:_MAX_NAMED])
         lines.append(
-            f"Network: not an allowed host of this project: {_named(wanted)}. An operator can "
-            f"allow it: tollgate network allow {allow}. Retrying does not help"
+            f"Network: not an allowed host of this project: {_named(wanted)}. Name it in "
+            "`allow_hosts` of the call to ask for it once; an operator can allow it for all "
+            f"calls: tollgate network allow {allow}"
         )
     others = [one for one in refused if one.code != "not_allowed" and one.reason]
     lines += [f"Network: {reason}" for reason in _distinct(one.reason or "" for one in others)]
