@@ -35,7 +35,6 @@ from app.policy.rules.rule import Rule
 from app.policy.rules.rule_set import NO_RULES, NOTHING, RuleSet, ToolRules
 from app.policy.rules.words import MAYBE, NO
 from app.policy.self_protection import SelfProtection
-from app.toolkit.codes import NETWORK_HOST
 from app.toolkit.tool import Tool
 
 _MOST_ROUNDS = 6
@@ -327,7 +326,7 @@ def _host_findings(facts: CallFacts) -> tuple[CommandFinding, ...]:
     if not facts.new_hosts:
         return ()
     why = f"asks for network access to {', '.join(facts.new_hosts)}"
-    found = CommandFinding(NETWORK_HOST, None, why, RiskLevel.MEDIUM, Verdict.ASK)
+    found = CommandFinding("network_host", None, why, RiskLevel.MEDIUM, Verdict.ASK)
     return (found,)
 
 

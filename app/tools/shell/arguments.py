@@ -53,7 +53,7 @@ class ShellArgs(ToolArgs):
     )
     pty: bool = Field(default=False, description="Run it in a terminal.")
     allow_hosts: list[HostText] = Field(
-        default_factory=list,
+        default=[],
         max_length=MAX_HOSTS,
         description="Hosts to reach besides those of the project, such as `example.com`, "
         "`*.example.com` or `db.example.com:5432`; requires approval.",

@@ -22,7 +22,6 @@ from app.operations.protocols.processes import (
     ProcessSpec,
     Terminal,
 )
-from app.toolkit.codes import NETWORK_HOST
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
 from app.tools.shell.arguments import ShellArgs
@@ -32,6 +31,7 @@ from app.tools.shell.transcript import Transcript
 _MARGIN_S = 2.0
 # The approver of such a call has seen that it changes files run by other programs.
 _ABOUT_GIT = frozenset({"git_code", "git_config"})
+_ABOUT_HOSTS = "network_host"
 _ABOUT_FILES = frozenset({"runs_later", "startup_file"})
 _BACKSTOP_S = 10.0
 
@@ -107,7 +107,7 @@ def _request(
         terminal=Terminal() if args.pty else None,
         long_lived=args.background,
         may_change=_may_change(ctx),
-        hosts=args.hosts if NETWORK_HOST in ctx.approved else HostRules(),
+        hosts=args.hosts if _ABOUT_HOSTS in ctx.approved else HostRules(),
     )
     return ProcessRequest(
         session_id=ctx.session_id or "",
