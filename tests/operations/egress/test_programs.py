@@ -191,3 +191,17 @@ async def test_a_killed_proxy_cuts_off_and_the_next_command_works(tmp_path: Path
         second = await running.run("curl", "-sS", "http://web.example/")
 
     assert first.code == second.code == 0
+
+
+WHO_AM_I = """
+import grp, os, pwd
+me = pwd.getpwuid(os.getuid())
+print(me.pw_name, grp.getgrgid(os.getgid()).gr_name, me.pw_dir == os.environ["HOME"])
+print(os.path.expanduser("~tollgate") == os.environ["HOME"], pwd.getpwnam("root").pw_uid)
+"""
+
+
+async def test_programs_with_a_network_find_their_user_and_its_home(tmp_path: Path) -> None:
+    async with programs(tmp_path, Hosts(), "web.example") as running:
+        ran = await running.python(WHO_AM_I)
+    assert ran.said == "tollgate tollgate True\nTrue 0\n"
