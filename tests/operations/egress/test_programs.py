@@ -101,6 +101,27 @@ async def test_other_ports_pass_as_they_are(tmp_path: Path) -> None:
     assert [(one.bytes_up, one.bytes_down) for one in ran.made] == [(3, 3)]
 
 
+ONE_AFTER_THE_OTHER = """
+import socket
+for _ in range(300):
+    with socket.create_connection(("db.example", 5432)) as server:
+        server.sendall(b"one")
+        assert server.recv(9) == b"one"
+"""
+
+
+async def test_connections_that_both_sides_have_closed_are_over(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("db.example", 5432, echo),
+        programs(tmp_path, places, "db.example:5432") as running,
+    ):
+        ran = await running.python(ONE_AFTER_THE_OTHER)
+
+    assert (ran.code, ran.said) == (0, "")
+    assert ran.verdicts() == [("db.example", 5432, "allowed")] * 300
+
+
 REQUESTS = """
 import socket
 with socket.create_connection(("web.example", 80)) as server:
