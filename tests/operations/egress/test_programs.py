@@ -120,6 +120,7 @@ async def test_connections_that_both_sides_have_closed_are_over(tmp_path: Path) 
 
     assert (ran.code, ran.said) == (0, "")
     assert ran.verdicts() == [("db.example", 5432, "allowed")] * 300
+    assert len(places.asked) < 300  # an answer of the service is kept for seconds
 
 
 REQUESTS = """
