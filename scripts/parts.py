@@ -109,6 +109,19 @@ DOCKER = Part(
     holds=docker_answers,
     required=False,
 )
+WGET = Part("wget", "apt-get install wget", ("wget",), ("wget",), required=False)
+JAVA = Part(
+    *("Java", "apt-get install default-jdk-headless", ("default-jdk-headless",)),
+    programs=("java", "javac", "keytool"),
+    required=False,
+)
+CARGO = Part("Cargo", "a Rust toolchain", (), ("cargo", "rustc", "cc"), required=False)
+# Not among the packages that CI installs: a developer's machine would become a server.
+OPENSSH = Part(
+    *("OpenSSH", "apt-get install openssh-server", ("openssh-server",)),
+    programs=("sshd", "ssh", "ssh-keygen"),
+    required=False,
+)
 HELM = Part("Helm", "a program `helm`, 3.17 or newer", (), ("helm",), required=False)
 SITE = Part("the generator of the site", "make docs", programs=("sphinx-build", "towncrier"))
 PACKAGED = (
@@ -117,7 +130,7 @@ PACKAGED = (
 )
 PARTS = (
     *(*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON),
-    *(NPM, DOCKER, HELM, SITE),
+    *(NPM, WGET, JAVA, CARGO, OPENSSH, DOCKER, HELM, SITE),
 )
 
 

@@ -28,6 +28,7 @@ GROUPS = (
     "bash*",
     "python*",
     "sandbox*",
+    "egress*",
     "server*",
     "conn*",
     "risk_[!s]*",

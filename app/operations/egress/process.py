@@ -22,6 +22,8 @@ from app.operations.egress.refusal import Destination, Refused
 from app.operations.egress.session import EgressSession
 
 _MOST_WAITING = 100_000
+_LATER_S = 0.02
+_NOT_URGENT = ("closed", "refused")  # nothing depends on them until the session ends
 
 
 class ProxyProcess:
@@ -34,6 +36,8 @@ class ProxyProcess:
         self._questions: dict[int, asyncio.Future[list[Destination]]] = {}
         self._last_question = 0
         self._waiting: deque[bytes] = deque()
+        self._is_full = False
+        self._due: asyncio.TimerHandle | None = None
         self._over: asyncio.Future[None] = self._loop.create_future()
         control.setblocking(False)
         self._loop.add_reader(control.fileno(), self._readable)
@@ -111,25 +115,38 @@ class ProxyProcess:
             answered.set_result([(str(a), int(port)) for a, port in message["destinations"]])
 
     def _send(self, message: Message) -> None:
-        """Send in order; what the service has not read yet waits here."""
+        """Send in order; what the service has not read yet waits here, and what is not urgent
+        waits for more, because each message wakes the service.
+        """
         if len(self._waiting) >= _MOST_WAITING:
             raise MemoryError("the service does not read the proxy's messages")
         self._waiting.append(encode(message))
-        if len(self._waiting) == 1:
+        if self._is_full:
+            return
+        if message["type"] not in _NOT_URGENT:
             self._flush()
+        elif self._due is None:
+            self._due = self._loop.call_later(_LATER_S, self._flush)
 
     def _flush(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
         while self._waiting:
             try:
                 self._control.send(self._waiting[0])
             except BlockingIOError:
-                self._loop.add_writer(self._control.fileno(), self._flush)
+                if not self._is_full:
+                    self._loop.add_writer(self._control.fileno(), self._flush)
+                    self._is_full = True
                 return
             except OSError:  # the service has ended
                 self._waiting.clear()
                 break
             self._waiting.popleft()
-        self._loop.remove_writer(self._control.fileno())
+        if self._is_full:
+            self._loop.remove_writer(self._control.fileno())
+            self._is_full = False
 
 
 def main() -> None:

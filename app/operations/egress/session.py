@@ -21,6 +21,7 @@ READY, LAST = b"ready", b"last"
 MAX_AT_ONCE = 256
 MAX_CONNECTIONS = 20_000
 MAX_BYTES = 16 << 30
+_KNOWN_S = 5.0
 _MOST_REFUSED_NAMES = 200
 _MOST_DESCRIPTORS = 64
 _BACKLOG = 512
@@ -61,6 +62,7 @@ class EgressSession:
         self._names: list[socket.socket] = []
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._begun: dict[int, float] = {}
+        self._known: dict[Destination, tuple[float, Sequence[Destination]]] = {}
         self._refused_names: set[str] = set()
         self._last_number = 0
         self._bytes = 0
@@ -80,7 +82,11 @@ class EgressSession:
             raise not_allowed(host, port)
 
     async def destinations(self, host: str, port: int) -> Sequence[Destination]:
-        return await self._ask(host, port)
+        until, found = self._known.get((host, port), (0.0, ()))
+        if monotonic() >= until:
+            found = await self._ask(host, port)
+            self._known[host, port] = monotonic() + _KNOWN_S, found
+        return found
 
     def opened(self, host: str, port: int) -> int:
         if len(self._begun) >= MAX_AT_ONCE or self._last_number >= MAX_CONNECTIONS:

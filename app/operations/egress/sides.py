@@ -56,6 +56,7 @@ class Side(asyncio.Protocol):
         self._more.set()
         if self._other is not None:
             self._other.end()
+            self._close_if_over()
         return True  # the other direction may still be open
 
     def connection_lost(self, _error: Exception | None) -> None:
@@ -113,6 +114,7 @@ class Side(asyncio.Protocol):
             other.close()
         elif self._at_end:
             other.end()
+            self._close_if_over()
 
     def send(self, data: bytes) -> None:
         """Write to this side, unless it is closing."""
@@ -142,6 +144,13 @@ class Side(asyncio.Protocol):
     def resume(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
+
+    def _close_if_over(self) -> None:
+        """Close both sides once neither has more to say: the event loop keeps them open."""
+        other = self._other
+        if other is not None and other._other is self and self._at_end and other._at_end:
+            self.close()
+            other.close()
 
     def _pass_on(self, data: bytes) -> None:
         assert self._other is not None

@@ -37,12 +37,13 @@ _ASK_AGAIN_SOON = {
     "npm_config_fetch_retries": "1",
     "npm_config_fetch_retry_mintimeout": "500",
     "PIP_RETRIES": "1",
+    "CARGO_NET_RETRY": "1",
 }
 # Where Debian has them; the interpreter may have been built for another place.
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+# Git's and Cargo's own variables would override the settings of a repository; both find these.
 _CERTIFICATE_VARIABLES = (
-    *("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE"),
-    *("CURL_CA_BUNDLE", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"),
+    *("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE", "CURL_CA_BUNDLE"),
 )
 
 

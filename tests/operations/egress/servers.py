@@ -6,13 +6,19 @@ import asyncio
 import os
 import signal
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from app.core.host_rules import HostRules
 from app.operations.egress.refusal import Destination, Refused
-from app.operations.protocols.processes import NetworkConnection, ProcessLimits, ProcessSpec
+from app.operations.protocols.processes import (
+    ExitReason,
+    NetworkConnection,
+    ProcessLimits,
+    ProcessSpec,
+)
 from app.operations.protocols.sandbox import SandboxStatus
 from app.operations.sandbox.config import Network, SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
@@ -85,15 +91,18 @@ class Programs:
         self.workspace = SandboxedWorkspace(folder, sandbox=sandbox, network=network)
         self._egress = sandbox.egress
 
-    async def run(self, *argv: str, wall_s: float = 60) -> Ran:
+    async def run(
+        self, *argv: str, env: Mapping[str, str] = MappingProxyType({}), wall_s: float = 60
+    ) -> Ran:
         """Run a program to its end."""
-        spec = ProcessSpec(argv=argv, limits=ProcessLimits(wall_s=wall_s))
+        spec = ProcessSpec(argv=argv, env=env, limits=ProcessLimits(wall_s=wall_s))
         said = b""
         async with self.workspace.operations.processes.open(spec) as process:
             async for chunk in process.output():
                 said += chunk.data
             ended = await process.wait()
-        return Ran(ended.code, said.decode("utf-8", "replace"), ended.connections)
+        text = said.decode("utf-8", "replace")
+        return Ran(ended.code, text, ended.connections, ended.reason)
 
     async def kill_proxy(self) -> None:
         """End the proxy process without a warning; return once that is noticed."""
@@ -108,12 +117,15 @@ class Programs:
 
 
 class Ran:
-    """What a program did."""
+    """What a program did, and what ended it."""
 
-    def __init__(self, code: int, said: str, made: tuple[NetworkConnection, ...]) -> None:
+    def __init__(
+        self, code: int, said: str, made: tuple[NetworkConnection, ...], reason: ExitReason
+    ) -> None:
         self.code = code
         self.said = said
         self.made = made
+        self.reason = reason
 
     def verdicts(self) -> list[tuple[str, int, str]]:
         """Return host, port and verdict or code of each connection, in order."""
@@ -122,12 +134,15 @@ class Ran:
 
 @asynccontextmanager
 async def programs(
-    folder: Path, places: Hosts, *hosts: str, status: SandboxStatus | None = None
+    folder: Path,
+    places: Hosts,
+    *hosts: str,
+    readable: tuple[str, ...] = (),
+    status: SandboxStatus | None = None,
 ) -> AsyncIterator[Programs]:
-    """Run programs that may reach `hosts`."""
-    async with Sandbox(
-        SandboxConfig(warm_workers=0), status=status, destinations=places
-    ) as sandbox:
+    """Run programs that may reach `hosts`, and read further folders."""
+    config = SandboxConfig(warm_workers=0, readable=readable)
+    async with Sandbox(config, status=status, destinations=places) as sandbox:
         running = Programs(sandbox, folder, hosts)
         async with running.workspace:
             yield running

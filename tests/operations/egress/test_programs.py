@@ -108,6 +108,28 @@ async def test_other_ports_pass_as_they_are(tmp_path: Path) -> None:
     assert [(one.bytes_up, one.bytes_down) for one in ran.made] == [(3, 3)]
 
 
+ONE_AFTER_THE_OTHER = """
+import socket
+for _ in range(300):
+    with socket.create_connection(("db.example", 5432)) as server:
+        server.sendall(b"one")
+        assert server.recv(9) == b"one"
+"""
+
+
+async def test_connections_that_both_sides_have_closed_are_over(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("db.example", 5432, echo),
+        programs(tmp_path, places, "db.example:5432") as running,
+    ):
+        ran = await running.python(ONE_AFTER_THE_OTHER)
+
+    assert (ran.code, ran.said) == (0, "")
+    assert ran.verdicts() == [("db.example", 5432, "allowed")] * 300
+    assert len(places.asked) < 300  # an answer of the service is kept for seconds
+
+
 REQUESTS = """
 import socket
 with socket.create_connection(("web.example", 80)) as server:
@@ -220,3 +242,17 @@ async def test_without_namespaces_nothing_is_reached_and_the_doctor_says_so(
     assert ran.made == ()
     said = {check.code: check.found for check in sandbox_checks(status)}
     assert said["network_by_host"] == "off: allowed_hosts of projects need namespaces"
+
+
+WHO_AM_I = """
+import grp, os, pwd
+me = pwd.getpwuid(os.getuid())
+print(me.pw_name, grp.getgrgid(os.getgid()).gr_name, me.pw_dir == os.environ["HOME"])
+print(os.path.expanduser("~tollgate") == os.environ["HOME"], pwd.getpwnam("root").pw_uid)
+"""
+
+
+async def test_programs_with_a_network_find_their_user_and_its_home(tmp_path: Path) -> None:
+    async with programs(tmp_path, Hosts(), "web.example") as running:
+        ran = await running.python(WHO_AM_I)
+    assert ran.said == "tollgate tollgate True\nTrue 0\n"

@@ -13,9 +13,10 @@ import os
 import signal
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from app.operations.sandbox.jail import kernel
 from app.operations.sandbox.jail.kernel import libc, mount, syscall
@@ -45,7 +46,9 @@ _KERNEL = Path("/proc/sys/kernel")
 _PROC_OPTIONS = "hidepid=ptraceable"  # hides even the first process's command line
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
 HOSTS, NAME_SERVERS = "/etc/hosts", "/etc/resolv.conf"
-_HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"
+USERS, GROUPS = "/etc/passwd", "/etc/group"
+OWN_HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"
+_USER = "tollgate"
 _HIDING = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC
 _NOTHING_IN_IT = "size=4k,mode=0555"
 _SHARED_MEMORY_OPTIONS = "size=64m,mode=1777"
@@ -130,19 +133,17 @@ def furnish(
     read_only: Sequence[str] = (),
     *,
     temporary: Sequence[str] = (),
-    hosts: bool = False,
-    name_server: str | None = None,
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, ...]:
     """Set up the new namespaces' view of the files; after `separate_files`.
 
     Args:
         temporary: mounts that are already private to the tree.
-        hosts: whether `/etc/hosts` contains only the tree's loopback.
-        name_server: content of `/etc/resolv.conf`, if the tree has a name server.
+        files: content of files that replace the machine's.
 
     Returns:
-        Which of `/proc`, `/dev/shm`, `/etc/hosts` and `/etc/resolv.conf` are private to the tree;
-            the machine's others are inaccessible.
+        Which of `/proc`, `/dev/shm` and `files` are private to the tree; the machine's others are
+            inaccessible.
 
     Raises:
         OSError: as the kernel answers.
@@ -167,8 +168,7 @@ def furnish(
         flags = _NO_SUID | _NO_DEVICES | _NO_EXEC
         mount("tmpfs", SHARED_MEMORY, "tmpfs", flags, _SHARED_MEMORY_OPTIONS)
         own.append(SHARED_MEMORY)
-        wanted = {HOSTS: _HOSTS if hosts else None, NAME_SERVERS: name_server}
-        own += [path for path, text in wanted.items() if text and _own_file(path, text)]
+        own += [path for path, text in files.items() if _own_file(path, text)]
     # a container that hides parts of /proc cannot mount another one
     with suppress(OSError):
         mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
@@ -178,11 +178,25 @@ def furnish(
     return tuple(own)
 
 
+def accounts(uid: int, gid: int, home: str) -> dict[str, str]:
+    """Return files with the tree's own user: OpenSSH and PostgreSQL's client require its name."""
+    home = "/" if ":" in home or "\n" in home else home
+    users = {_USER: (uid, gid, home, "/bin/bash"), "root": (0, 0, "/root", "/bin/sh")}
+    users["nobody"] = (65534, 65534, "/nonexistent", "/bin/false")
+    return {
+        USERS: "".join(
+            f"{name}:x:{user}:{group}::{folder}:{shell}\n"
+            for name, (user, group, folder, shell) in users.items()
+        ),
+        GROUPS: "".join(f"{name}:x:{group}:\n" for name, (_, group, *_) in users.items()),
+    }
+
+
 def _own_file(path: str, text: str) -> bool:
     """Return whether a private file has replaced one of the machine's."""
     written = Path(SHARED_MEMORY) / Path(path).name
     try:
-        written.write_text(text, encoding="ascii")
+        written.write_text(text, encoding="utf-8", errors="surrogateescape")
         mount(str(written), path, "", _BIND)
         change(path, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, 0)
     except OSError:

@@ -25,6 +25,7 @@ _SETTINGS = tuple(
     )
 )
 _PRIVATE = ("/etc/hosts", "/etc/resolv.conf")
+_ACCOUNTS = ("/etc/passwd", "/etc/group")
 _NAMES = ("/etc/host.conf", "/etc/gai.conf", "/etc/services")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _TERMINAL = "/dev/tty"
@@ -35,8 +36,7 @@ def rules(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> tuple[Rule
     """Return the paths of a level with their rights.
 
     Args:
-        own: which of `/proc`, `/dev/shm`, `/etc/hosts` and `/etc/resolv.conf` are private to the
-            tree.
+        own: which of `/proc`, `/dev/shm` and files in `/etc` are private to the tree.
         terminal: whether it has a controlling terminal.
     """
     if policy.level == "strict":
@@ -65,7 +65,7 @@ def _ordinary(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> list[R
         found.append((_TERMINAL, landlock.TERMINAL))
     if _PROC in own:
         found.append((_PROC, landlock.READ))
-    found += [(path, landlock.READ) for path in _PRIVATE if path in own]
+    found += [(path, landlock.READ) for path in (*_PRIVATE, *_ACCOUNTS) if path in own]
     if _SHARED_MEMORY in own:
         found.append((_SHARED_MEMORY, landlock.WRITE))
     found += [(path, landlock.WRITE_EXECUTE) for path in policy.writable]

@@ -66,7 +66,7 @@ class _Stage:
     Attributes:
         proc: the machine's /proc, or its visible part.
         installed: already installed layers.
-        own: which of `/proc` and `/dev/shm` are private to the tree.
+        own: which of `/proc`, `/dev/shm` and files in `/etc` are private to the tree.
         loopback: whether the tree has a private network.
         nice: priority of the payload, equal to the service's.
     """
@@ -171,10 +171,21 @@ def _own_machine(policy: Policy, egress: int | None) -> tuple[tuple[str, ...], b
     own = namespaces.furnish(
         *(policy.mounted or policy.writable, policy.tasks, policy.hidden, policy.read_only),
         temporary=places,
-        hosts=loopback,
-        name_server=network.NAME_SERVER if policy.served_ports else None,
+        files=_own_files(policy) if loopback else {},
     )
     return own, loopback
+
+
+def _own_files(policy: Policy) -> dict[str, str]:
+    """Return the files in `/etc` of a tree with a private network."""
+    files = {namespaces.HOSTS: namespaces.OWN_HOSTS}
+    if policy.served_ports:
+        uid, gid = os.geteuid(), os.getegid()
+        if policy.uid is not None and uid == 0:
+            uid = gid = policy.uid
+        files[namespaces.NAME_SERVERS] = network.NAME_SERVER
+        files |= namespaces.accounts(uid, gid, policy.temporary or "/")
+    return files
 
 
 def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
