@@ -30,6 +30,7 @@ class Side(asyncio.Protocol):
         self._collected = bytearray()
         self._more = asyncio.Event()
         self._at_end = False
+        self._has_ended = False
         self._other: Side | None = None
         self._filter: Filter | None = None
 
@@ -56,7 +57,7 @@ class Side(asyncio.Protocol):
         self._more.set()
         if self._other is not None:
             self._other.end()
-        return True  # the other direction may still be open
+        return not self._has_ended  # the other direction may still be open
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._at_end = True
@@ -120,9 +121,12 @@ class Side(asyncio.Protocol):
             self._transport.write(data)
 
     def end(self) -> None:
-        """Write nothing any more; what comes from it is still read."""
+        """Write nothing any more; what comes from it is still read, if anything may come."""
+        self._has_ended = True
         transport = self._transport
-        if transport is not None and not transport.is_closing() and transport.can_write_eof():
+        if self._at_end:
+            self.close()
+        elif transport is not None and not transport.is_closing() and transport.can_write_eof():
             transport.write_eof()
 
     def close(self) -> None:
