@@ -23,6 +23,8 @@ MAX_CONNECTIONS = 20_000
 MAX_BYTES = 16 << 30
 _MOST_REFUSED_NAMES = 200
 _MOST_DESCRIPTORS = 64
+_MOST_NAME_CONNECTIONS = 32
+_QUERIES_AT_ONCE = 8 << 10  # bytes; all networks wait while they are answered
 _BACKLOG = 512
 _QUERY_BYTES = 4096
 _NAMES = 53
@@ -59,6 +61,7 @@ class EgressSession:
         self._synthetic = SyntheticAddresses()
         self._servers: list[asyncio.Server] = []
         self._names: list[socket.socket] = []
+        self._lookups: set[asyncio.Transport] = set()
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._begun: dict[int, float] = {}
         self._refused_names: set[str] = set()
@@ -129,6 +132,8 @@ class EgressSession:
         for one in self._names:
             self._loop.remove_reader(one.fileno())
             one.close()
+        for lookups in list(self._lookups):
+            lookups.abort()
         for task, connection in self._connections.items():
             connection.abort()
             task.cancel()
@@ -219,7 +224,7 @@ class EgressSession:
                 one.sendmsg([reply], _source(control), 0, client)
 
     def _name_server(self) -> asyncio.Protocol:
-        return _NamesByTcp(self._address_of)
+        return _NamesByTcp(self._address_of, self._lookups)
 
 
 class _Inner(Side):
@@ -235,22 +240,49 @@ class _Inner(Side):
 
 
 class _NamesByTcp(asyncio.Protocol):
-    """Name lookups on one TCP connection."""
+    """Name lookups on one TCP connection.
 
-    def __init__(self, address_of: Callable[[str], str | None]) -> None:
+    Args:
+        others: transports of such connections, which this one joins unless there are too many.
+    """
+
+    def __init__(
+        self, address_of: Callable[[str], str | None], others: set[asyncio.Transport]
+    ) -> None:
         self._queries = TcpQueries()
         self._address_of = address_of
+        self._others = others
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are no subclasses
         self._transport = cast("asyncio.Transport", transport)
+        if len(self._others) >= _MOST_NAME_CONNECTIONS:
+            self._transport.abort()
+        else:
+            self._others.add(self._transport)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        assert self._transport is not None
+        self._others.discard(self._transport)
+
+    def pause_writing(self) -> None:
+        """The program does not read its answers: no more are made for it."""
+        assert self._transport is not None
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        assert self._transport is not None
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
         try:
-            queries = self._queries.feed(data)
+            queries = self._queries.feed(data) if len(data) <= _QUERIES_AT_ONCE else None
         except ValueError:
+            queries = None
+        if queries is None:
             self._transport.abort()
             return
         for query in queries:
