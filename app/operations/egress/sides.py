@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-HIGH_WATER, LOW_WATER = 1 << 20, 1 << 18
+HIGH_WATER, LOW_WATER = 128 << 10, 32 << 10
 _COLLECTED = 128 << 10
 
 Filter = Callable[[bytes], bytes]

@@ -94,6 +94,12 @@ class Programs:
         while self._egress.pid is not None:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0)
 
+    def proxy_peak_bytes(self) -> int:
+        """Return the most memory that the proxy process has used."""
+        status = Path(f"/proc/{self._egress.pid}/status").read_text()
+        (peak,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(peak.split()[1]) << 10
+
     async def python(self, code: str) -> Ran:
         """Run Python code as a program."""
         return await self.run("python3", "-c", code)

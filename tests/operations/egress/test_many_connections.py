@@ -1,7 +1,8 @@
-"""One command may use many connections, one after another."""
+"""One command may use many connections, one after another or at once."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,57 @@ async def test_a_connection_that_both_sides_have_ended_is_not_counted_any_more(
     assert ran.said == "done\n"
     assert {verdict for _, _, verdict in ran.verdicts()} == {"allowed"}
     assert len(ran.made) == 300
+
+
+NEVER_READS = """
+import socket, time
+kept = []
+for number in range(250):
+    client = socket.create_connection(("big.example", 5432))
+    client.sendall(b"x")
+    kept.append(client)
+for client in kept:
+    assert client.recv(1)
+time.sleep(3)
+"""
+NEVER_READ = """
+import selectors, socket, time
+waiting = selectors.DefaultSelector()
+for number in range(250):
+    client = socket.create_connection(("deaf.example", 5432))
+    client.setblocking(False)
+    waiting.register(client, selectors.EVENT_WRITE)
+while ready := waiting.select(1):
+    for key, _ in ready:
+        key.fileobj.send(bytes(1 << 20))
+print("full")
+"""
+
+
+async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send for ever what nobody reads."""
+    while await reader.read(1):
+        while True:
+            writer.write(bytes(1 << 20))
+            await writer.drain()
+
+
+async def deaf(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    """Read nothing until the other side has gone."""
+    while not reader.at_eof():
+        await asyncio.sleep(0.05)
+
+
+async def test_what_nobody_reads_costs_the_proxy_little_memory(tmp_path: Path) -> None:
+    places = Hosts()
+    async with (
+        places.serving("big.example", 5432, endless),
+        places.serving("deaf.example", 5432, deaf),
+        programs(tmp_path, places, "big.example:5432", "deaf.example:5432") as running,
+    ):
+        await running.python(NEVER_READS)
+        ran = await running.python(NEVER_READ)
+        peak = running.proxy_peak_bytes()
+
+    assert ran.said == "full\n"
+    assert peak < 200 << 20
