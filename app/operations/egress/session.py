@@ -16,6 +16,7 @@ from app.operations.egress.messages import Message
 from app.operations.egress.refusal import Destination, Refused, not_allowed
 from app.operations.egress.sides import Side
 from app.operations.egress.synthetic import SyntheticAddresses
+from app.operations.egress.turns import Turns
 
 READY, LAST = b"ready", b"last"
 MAX_AT_ONCE = 256
@@ -53,6 +54,7 @@ class EgressSession:
         report: Report,
     ) -> None:
         self.proxy_port = proxy_port
+        self.turns = Turns()
         self._loop = asyncio.get_running_loop()
         self._control = control
         self._rules = rules

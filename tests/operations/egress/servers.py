@@ -37,9 +37,14 @@ class Hosts:
     async def serving(
         self, host: str, port: int, serve: Serve, *, tls: ssl.SSLContext | None = None
     ) -> AsyncIterator[None]:
-        """Serve a host."""
+        """Serve a host; at the end, wait until nobody is served any more."""
+        serving: set[asyncio.Task[None]] = set()
 
         async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            serving.add(task)
+            task.add_done_callback(serving.discard)
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 await serve(reader, writer)
             writer.close()
@@ -48,6 +53,7 @@ class Hosts:
         self.places[host, port] = server.sockets[0].getsockname()[:2]
         async with server:
             yield
+        await asyncio.gather(*serving)
 
 
 async def hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -76,6 +82,23 @@ class Programs:
         network = Network(hosts=HostRules.of(hosts))
         self.workspace = SandboxedWorkspace(folder, sandbox=sandbox, network=network)
         self._egress = sandbox.egress
+        self._sandbox = sandbox
+
+    @asynccontextmanager
+    async def beside(self, folder: Path, *hosts: str) -> AsyncIterator[Programs]:
+        """Run programs of another workspace in the same sandbox."""
+        other = Programs(self._sandbox, folder, hosts)
+        async with other.workspace:
+            yield other
+
+    @asynccontextmanager
+    async def going_on(self, code: str) -> AsyncIterator[None]:
+        """Have Python code run meanwhile, from when it has written something."""
+        spec = ProcessSpec(argv=("python3", "-c", code), limits=ProcessLimits(wall_s=300))
+        async with self.workspace.operations.processes.open(spec) as process:
+            async for _ in process.output():
+                break
+            yield
 
     async def run(self, *argv: str, wall_s: float = 60) -> Ran:
         """Run a program to its end."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 from pathlib import Path
 
 import pytest
@@ -80,19 +82,14 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             await writer.drain()
 
 
-async def deaf(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-    """Read nothing until the other side has gone."""
-    while not reader.at_eof():
-        await asyncio.sleep(0.05)
-
-
 async def test_what_nobody_reads_costs_the_proxy_little_memory(tmp_path: Path) -> None:
     places = Hosts()
-    async with (
-        places.serving("big.example", 5432, endless),
-        places.serving("deaf.example", 5432, deaf),
-        programs(tmp_path, places, "big.example:5432", "deaf.example:5432") as running,
-    ):
+    async with contextlib.AsyncExitStack() as ending:
+        deaf = ending.enter_context(socket.create_server(("127.0.0.1", 0), backlog=300))
+        places.places["deaf.example", 5432] = deaf.getsockname()
+        await ending.enter_async_context(places.serving("big.example", 5432, endless))
+        listed = ("big.example:5432", "deaf.example:5432")
+        running = await ending.enter_async_context(programs(tmp_path, places, *listed))
         await running.python(NEVER_READS)
         ran = await running.python(NEVER_READ)
         peak = running.proxy_peak_bytes()
