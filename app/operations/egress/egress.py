@@ -78,6 +78,7 @@ class EgressNetwork:
             code, reason = str(message["code"]), str(message["reason"])
             self._keep(NetworkConnection(message["host"], message["port"], "refused", code, reason))
         elif kind == "ended":
+            self.dropped += int(message["unreported"])
             self.end()
 
     def end(self) -> None:

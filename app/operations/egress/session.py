@@ -23,6 +23,8 @@ MAX_AT_ONCE = 256
 MAX_CONNECTIONS = 20_000
 MAX_BYTES = 16 << 30
 _MOST_REFUSED_NAMES = 200
+_MOST_REFUSALS = 1_000  # reported one by one
+_QUESTIONS_AT_ONCE = 4  # a host that does not resolve occupies a thread of the service for a while
 _MOST_DESCRIPTORS = 64
 _MOST_NAME_CONNECTIONS = 32
 _QUERIES_AT_ONCE = 8 << 10  # bytes; all networks wait while they are answered
@@ -67,6 +69,9 @@ class EgressSession:
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._begun: dict[int, float] = {}
         self._refused_names: set[str] = set()
+        self._refusals = 0
+        self._may_ask = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
+        self._asking: set[asyncio.Task[Sequence[Destination]]] = set()
         self._last_number = 0
         self._bytes = 0
         self._starting: set[asyncio.Task[None]] = set()
@@ -85,7 +90,21 @@ class EgressSession:
             raise not_allowed(host, port)
 
     async def destinations(self, host: str, port: int) -> Sequence[Destination]:
+        await self._may_ask.acquire()
+        question = self._loop.create_task(self._question(host, port))
+        self._asking.add(question)
+        question.add_done_callback(self._asked)
+        # A program that has gone does not free the place of a question that is still answered.
+        return await asyncio.shield(question)
+
+    async def _question(self, host: str, port: int) -> Sequence[Destination]:
         return await self._ask(host, port)
+
+    def _asked(self, question: asyncio.Task[Sequence[Destination]]) -> None:
+        self._may_ask.release()
+        self._asking.discard(question)
+        if not question.cancelled():
+            question.exception()  # read, so that it is not reported as never retrieved
 
     def opened(self, host: str, port: int) -> int:
         if len(self._begun) >= MAX_AT_ONCE or self._last_number >= MAX_CONNECTIONS:
@@ -110,6 +129,9 @@ class EgressSession:
         )
 
     def refused(self, host: str, port: int, why: Refused) -> None:
+        self._refusals += 1
+        if self._refusals > _MOST_REFUSALS:
+            return
         self._report(
             {"type": "refused", "host": host, "port": port, "code": why.code, "reason": why.reason}
         )
@@ -139,8 +161,14 @@ class EgressSession:
         for task, connection in self._connections.items():
             connection.abort()
             task.cancel()
-        if not self._connections:
-            self._report({"type": "ended"})
+        for question in self._asking:
+            question.cancel()
+        self._report_end()
+
+    def _report_end(self) -> None:
+        if self._ended and not self._connections:
+            unreported = max(0, self._refusals - _MOST_REFUSALS)
+            self._report({"type": "ended", "unreported": unreported})
 
     def _readable(self) -> None:
         """Take sockets from the sandbox, or notice its end."""
@@ -163,6 +191,9 @@ class EgressSession:
     async def _serve(self, sockets: list[socket.socket], *, last: bool) -> None:
         async with self._one_by_one:
             for one in sockets:
+                if self._ended:
+                    one.close()
+                    continue
                 one.setblocking(False)
                 if one.type == socket.SOCK_DGRAM:
                     self._names.append(one)
@@ -172,10 +203,15 @@ class EgressSession:
                 server = await self._loop.create_server(
                     self._name_server if names else self._accepted, sock=one, backlog=_BACKLOG
                 )
-                self._servers.append(server)
+                self._keep(server)
             if last and not self._ended:
                 with suppress(OSError):
                     self._control.send(READY)
+
+    def _keep(self, server: asyncio.Server) -> None:
+        self._servers.append(server)
+        if self._ended:  # while it was started
+            server.close()
 
     def _accepted(self) -> Side:
         return _Inner(self.spend, self._run)
@@ -202,8 +238,7 @@ class EgressSession:
             self._loop.call_exception_handler(
                 {"message": "a proxied connection failed", "exception": error}
             )
-        if self._ended and not self._connections:
-            self._report({"type": "ended"})
+        self._report_end()
 
     # Name lookups.
 

@@ -33,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 # a program may have left tens of thousands of folders, which must not delay a start
 _REMOVALS = ThreadPoolExecutor(2, thread_name_prefix="removal")
+_RESOLVING = 32  # names of all programs at once; each of them asks for a few
 _WARM: tuple[Strictness, ...] = ("strict", "standard")
 
 
@@ -176,7 +177,7 @@ class Sandbox:
 
     def _destinations(self) -> Destinations:
         reach = Reach(self.config.allow_networks, lambda: self.config.own_ports)
-        return CheckedDestinations(SystemResolver(), reach, "sandbox.allow_networks")
+        return CheckedDestinations(SystemResolver(_RESOLVING), reach, "sandbox.allow_networks")
 
     def _pool(self, level: Strictness) -> WarmPool:
         async def parked() -> Worker:
