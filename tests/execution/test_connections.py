@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,7 @@ async def bare(settings: Settings) -> AsyncIterator[Lab]:
         yield opened
 
 
-async def asked_for(lab: Lab, answer: str, **arguments: object) -> tuple[CallOutcome, str]:
+async def asked_for(lab: Lab, answer: str, **arguments: Any) -> tuple[CallOutcome, str]:
     """Return the outcome of a command that asks, and what it asked."""
     calling = asyncio.create_task(lab.call("bash", **arguments))
     asked = await lab.watcher.until("tool_confirmation_request")

@@ -18,6 +18,7 @@ _SERVER_NAME = 0
 _HOST_NAME = 0
 _RANDOM = 32
 _MAX_SESSION_ID = 32
+_MAX_NAME = 255
 
 
 class NotTls(ValueError):
@@ -152,6 +153,8 @@ def _host_name(content: bytes) -> str:
     kind, name = names.number(1), names.vector(2)
     if not (extension.at_end and names.at_end) or kind != _HOST_NAME:
         raise NotTls("the server name extension must hold one host name")
+    if len(name) > _MAX_NAME:  # it is shown to people when it is refused
+        raise NotTls("the server name is too long")
     if not name or not all(0x21 <= value <= 0x7E for value in name):
         raise NotTls("the server name must be visible ASCII characters")
     return name.decode("ascii").lower()

@@ -30,6 +30,7 @@ from app.operations.egress.socks import (
     SocksReader,
     reply,
 )
+from app.operations.egress.turns import PART, Turns
 
 HTTP_PORTS = frozenset({80, 8080})
 TLS_PORTS = frozenset({443, 465, 636, 853, 989, 990, 993, 995, 5061, 6443, 8443})
@@ -43,9 +44,14 @@ Kind = Literal["http", "tls", "plain"]
 
 
 class Permission(Protocol):
-    """The part of a session that decides and keeps count."""
+    """The part of a session that decides and keeps count.
+
+    Attributes:
+        turns: of its connections at costly work.
+    """
 
     proxy_port: int
+    turns: Turns
 
     def name_of(self, address: str) -> str:
         """Return the name that an address stands for, or the address."""
@@ -178,7 +184,9 @@ class Connection:
                 data = await self._inner.take()
                 if not data:
                     raise Refused("bad_request", "the request is incomplete")
-                reader.feed(data)
+                await self._permission.turns.next()
+                reader.feed(data[:PART])
+                self._inner.put_back(data[PART:])
         except BadRequest as error:
             raise Refused("bad_request", str(error)) from None
         return reader
@@ -233,7 +241,7 @@ class Connection:
             if reader.expects_continue:
                 self._inner.send(_CONTINUE)
             outer.send(reader.take())
-            self._inner.join(outer, _Remainder(reader))
+            self._inner.join(outer, _Remainder(reader), self._permission.turns)
         else:
             if kind == "tls":
                 await self._check_hello(wanted)

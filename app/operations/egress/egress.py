@@ -124,6 +124,7 @@ class EgressNetwork:
             self._log.refused(refused)
             self._keep(refused)
         elif kind == "ended":
+            self.dropped += int(message["unreported"])
             self.end()
 
     def end(self) -> None:
@@ -146,12 +147,17 @@ class EgressNetwork:
 
 
 class _Alive:
-    """Started proxy process."""
+    """Started proxy process.
+
+    Attributes:
+        writable: set while the channel may take another message, and once it is closed.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket) -> None:
         self.process = process
         self.channel = channel
         self.sending = asyncio.Lock()
+        self.writable = asyncio.Event()
 
 
 class Egress:
@@ -239,7 +245,7 @@ class Egress:
                 try:
                     socket.send_fds(alive.channel, [data], descriptors)
                 except BlockingIOError:
-                    await _writable(alive.channel)
+                    await _until_writable(alive)
                 else:
                     return
 
@@ -292,6 +298,7 @@ class Egress:
         loop.remove_reader(alive.channel.fileno())
         loop.remove_writer(alive.channel.fileno())
         alive.channel.close()
+        alive.writable.set()
         networks, self._networks = self._networks, {}
         for network in networks.values():
             network.end()
@@ -300,15 +307,16 @@ class Egress:
             PROCESSES.submit(_reap, alive.process)
 
 
-async def _writable(channel: socket.socket) -> None:
+async def _until_writable(alive: _Alive) -> None:
+    """Return once the channel may take another message, or is closed."""
     loop = asyncio.get_running_loop()
-    writable = asyncio.Event()
-    loop.add_writer(channel.fileno(), writable.set)
+    alive.writable.clear()
+    loop.add_writer(alive.channel.fileno(), alive.writable.set)
     try:
-        await writable.wait()
+        await alive.writable.wait()
     finally:
-        if channel.fileno() >= 0:
-            loop.remove_writer(channel.fileno())
+        if alive.channel.fileno() >= 0:
+            loop.remove_writer(alive.channel.fileno())
 
 
 def _spawn() -> tuple[subprocess.Popen[bytes], socket.socket]:

@@ -13,10 +13,10 @@ From the proxy:
     {"type": "opened", "session": 7, "connection": 3, "host", "port"}
     {"type": "closed", "session": 7, "connection": 3, "bytes_up", "bytes_down", "duration_s"}
     {"type": "refused", "session": 7, "host", "port", "code", "reason"}
-    {"type": "ended", "session": 7}
+    {"type": "ended", "session": 7, "unreported": 0}
 
-Every connection has an `opened` and a `closed` message, or one `refused`. `ended` is the last one
-of a session.
+Every connection has an `opened` and a `closed` message, or one `refused`, unless a session has too
+many of these: then `ended`, its last message, says how many were `unreported`.
 """
 
 from __future__ import annotations

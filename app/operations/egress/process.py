@@ -8,6 +8,7 @@ with the socket.
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 import sys
 from collections import deque
@@ -153,6 +154,9 @@ def main() -> None:
     """Serve the control socket whose descriptor is the first argument."""
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # One sandbox needs up to 900 descriptors: the usual 1024 would let it shut the others out.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     async def serve() -> None:
         await ProxyProcess(control).serve()

@@ -16,14 +16,20 @@ from app.operations.egress.messages import Message
 from app.operations.egress.refusal import Destination, Refused, not_allowed
 from app.operations.egress.sides import Side
 from app.operations.egress.synthetic import SyntheticAddresses
+from app.operations.egress.turns import Turns
 
 READY, LAST = b"ready", b"last"
 MAX_AT_ONCE = 256
 MAX_CONNECTIONS = 20_000
 MAX_BYTES = 16 << 30
 _KNOWN_S = 5.0
+_MOST_KNOWN = 1_000
 _MOST_REFUSED_NAMES = 200
+_MOST_REFUSALS = 1_000  # reported one by one
+_QUESTIONS_AT_ONCE = 4  # a host that does not resolve occupies a thread of the service for a while
 _MOST_DESCRIPTORS = 64
+_MOST_NAME_CONNECTIONS = 32
+_QUERIES_AT_ONCE = 8 << 10  # bytes; all networks wait while they are answered
 _BACKLOG = 512
 _QUERY_BYTES = 4096
 _NAMES = 53
@@ -52,6 +58,7 @@ class EgressSession:
         report: Report,
     ) -> None:
         self.proxy_port = proxy_port
+        self.turns = Turns()
         self._loop = asyncio.get_running_loop()
         self._control = control
         self._rules = rules
@@ -60,10 +67,14 @@ class EgressSession:
         self._synthetic = SyntheticAddresses()
         self._servers: list[asyncio.Server] = []
         self._names: list[socket.socket] = []
+        self._lookups: set[asyncio.Transport] = set()
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._begun: dict[int, float] = {}
         self._known: dict[Destination, tuple[float, Sequence[Destination]]] = {}
         self._refused_names: set[str] = set()
+        self._refusals = 0
+        self._may_ask = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
+        self._asking: set[asyncio.Task[Sequence[Destination]]] = set()
         self._last_number = 0
         self._bytes = 0
         self._starting: set[asyncio.Task[None]] = set()
@@ -83,10 +94,27 @@ class EgressSession:
 
     async def destinations(self, host: str, port: int) -> Sequence[Destination]:
         until, found = self._known.get((host, port), (0.0, ()))
-        if monotonic() >= until:
-            found = await self._ask(host, port)
-            self._known[host, port] = monotonic() + _KNOWN_S, found
+        if monotonic() < until:
+            return found
+        await self._may_ask.acquire()
+        question = self._loop.create_task(self._question(host, port))
+        self._asking.add(question)
+        question.add_done_callback(self._asked)
+        # A program that has gone does not free the place of a question that is still answered.
+        return await asyncio.shield(question)
+
+    async def _question(self, host: str, port: int) -> Sequence[Destination]:
+        found = await self._ask(host, port)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[host, port] = monotonic() + _KNOWN_S, found
         return found
+
+    def _asked(self, question: asyncio.Task[Sequence[Destination]]) -> None:
+        self._may_ask.release()
+        self._asking.discard(question)
+        if not question.cancelled():
+            question.exception()  # read, so that it is not reported as never retrieved
 
     def opened(self, host: str, port: int) -> int:
         if len(self._begun) >= MAX_AT_ONCE or self._last_number >= MAX_CONNECTIONS:
@@ -111,6 +139,9 @@ class EgressSession:
         )
 
     def refused(self, host: str, port: int, why: Refused) -> None:
+        self._refusals += 1
+        if self._refusals > _MOST_REFUSALS:
+            return
         self._report(
             {"type": "refused", "host": host, "port": port, "code": why.code, "reason": why.reason}
         )
@@ -135,11 +166,19 @@ class EgressSession:
         for one in self._names:
             self._loop.remove_reader(one.fileno())
             one.close()
+        for lookups in list(self._lookups):
+            lookups.abort()
         for task, connection in self._connections.items():
             connection.abort()
             task.cancel()
-        if not self._connections:
-            self._report({"type": "ended"})
+        for question in self._asking:
+            question.cancel()
+        self._report_end()
+
+    def _report_end(self) -> None:
+        if self._ended and not self._connections:
+            unreported = max(0, self._refusals - _MOST_REFUSALS)
+            self._report({"type": "ended", "unreported": unreported})
 
     def _readable(self) -> None:
         """Take sockets from the sandbox, or notice its end."""
@@ -162,6 +201,9 @@ class EgressSession:
     async def _serve(self, sockets: list[socket.socket], *, last: bool) -> None:
         async with self._one_by_one:
             for one in sockets:
+                if self._ended:
+                    one.close()
+                    continue
                 one.setblocking(False)
                 if one.type == socket.SOCK_DGRAM:
                     self._names.append(one)
@@ -171,10 +213,15 @@ class EgressSession:
                 server = await self._loop.create_server(
                     self._name_server if names else self._accepted, sock=one, backlog=_BACKLOG
                 )
-                self._servers.append(server)
+                self._keep(server)
             if last and not self._ended:
                 with suppress(OSError):
                     self._control.send(READY)
+
+    def _keep(self, server: asyncio.Server) -> None:
+        self._servers.append(server)
+        if self._ended:  # while it was started
+            server.close()
 
     def _accepted(self) -> Side:
         return _Inner(self.spend, self._run)
@@ -201,8 +248,7 @@ class EgressSession:
             self._loop.call_exception_handler(
                 {"message": "a proxied connection failed", "exception": error}
             )
-        if self._ended and not self._connections:
-            self._report({"type": "ended"})
+        self._report_end()
 
     # Name lookups.
 
@@ -225,7 +271,7 @@ class EgressSession:
                 one.sendmsg([reply], _source(control), 0, client)
 
     def _name_server(self) -> asyncio.Protocol:
-        return _NamesByTcp(self._address_of)
+        return _NamesByTcp(self._address_of, self._lookups)
 
 
 class _Inner(Side):
@@ -241,22 +287,49 @@ class _Inner(Side):
 
 
 class _NamesByTcp(asyncio.Protocol):
-    """Name lookups on one TCP connection."""
+    """Name lookups on one TCP connection.
 
-    def __init__(self, address_of: Callable[[str], str | None]) -> None:
+    Args:
+        others: transports of such connections, which this one joins unless there are too many.
+    """
+
+    def __init__(
+        self, address_of: Callable[[str], str | None], others: set[asyncio.Transport]
+    ) -> None:
         self._queries = TcpQueries()
         self._address_of = address_of
+        self._others = others
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are no subclasses
         self._transport = cast("asyncio.Transport", transport)
+        if len(self._others) >= _MOST_NAME_CONNECTIONS:
+            self._transport.abort()
+        else:
+            self._others.add(self._transport)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        assert self._transport is not None
+        self._others.discard(self._transport)
+
+    def pause_writing(self) -> None:
+        """The program does not read its answers: no more are made for it."""
+        assert self._transport is not None
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        assert self._transport is not None
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
         try:
-            queries = self._queries.feed(data)
+            queries = self._queries.feed(data) if len(data) <= _QUERIES_AT_ONCE else None
         except ValueError:
+            queries = None
+        if queries is None:
             self._transport.abort()
             return
         for query in queries:

@@ -34,6 +34,7 @@ _log = logging.getLogger(__name__)
 
 # a program may have left tens of thousands of folders, which must not delay a start
 _REMOVALS = ThreadPoolExecutor(2, thread_name_prefix="removal")
+_RESOLVING = 32  # names of all programs at once; each of them asks for a few
 _WARM: tuple[Strictness, ...] = ("strict", "standard")
 
 
@@ -178,7 +179,7 @@ class Sandbox:
     def _destinations(self) -> Destinations:
         networks = tuple(ipaddress.ip_network(text) for text in self.config.allow_networks)
         reach = Reach(networks, lambda: self.config.own_ports)
-        return CheckedDestinations(SystemResolver(), reach, "sandbox.allow_networks")
+        return CheckedDestinations(SystemResolver(_RESOLVING), reach, "sandbox.allow_networks")
 
     def _pool(self, level: Strictness) -> WarmPool:
         async def parked() -> Worker:

@@ -38,10 +38,14 @@ class AddressResolver(Protocol):
 
 
 class SystemResolver:
-    """This machine's resolver, in separate threads because it may hang."""
+    """This machine's resolver, in separate threads because it may hang.
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_RESOLVING, thread_name_prefix="resolve")
+    Args:
+        threads: how many names are resolved at once.
+    """
+
+    def __init__(self, threads: int = _RESOLVING) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="resolve")
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         loop = asyncio.get_running_loop()

@@ -44,7 +44,7 @@ class Hosts:
     async def serving(
         self, host: str, port: int, serve: Serve, *, tls: ssl.SSLContext | None = None
     ) -> AsyncIterator[None]:
-        """Serve a host."""
+        """Serve a host; at the end, wait until nobody is served any more."""
         async with local_server(serve, tls=tls) as own:
             self.places[host, port] = ("127.0.0.1", own)
             yield
@@ -52,9 +52,14 @@ class Hosts:
 
 @asynccontextmanager
 async def local_server(serve: Serve, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Serve on a free port of this machine's loopback."""
+    """Serve on a free port of this machine's loopback; wait for everybody at the end."""
+    serving: set[asyncio.Task[None]] = set()
 
     async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        serving.add(task)
+        task.add_done_callback(serving.discard)
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             await serve(reader, writer)
         writer.close()
@@ -62,6 +67,7 @@ async def local_server(serve: Serve, *, tls: ssl.SSLContext | None = None) -> As
     server = await asyncio.start_server(once, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
+    await asyncio.gather(*serving)
 
 
 async def hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,6 +96,23 @@ class Programs:
         network = Network(hosts=HostRules.of(hosts))
         self.workspace = SandboxedWorkspace(folder, sandbox=sandbox, network=network)
         self._egress = sandbox.egress
+        self._sandbox = sandbox
+
+    @asynccontextmanager
+    async def beside(self, folder: Path, *hosts: str) -> AsyncIterator[Programs]:
+        """Run programs of another workspace in the same sandbox."""
+        other = Programs(self._sandbox, folder, hosts)
+        async with other.workspace:
+            yield other
+
+    @asynccontextmanager
+    async def going_on(self, code: str) -> AsyncIterator[None]:
+        """Have Python code run meanwhile, from when it has written something."""
+        spec = ProcessSpec(argv=("python3", "-c", code), limits=ProcessLimits(wall_s=300))
+        async with self.workspace.operations.processes.open(spec) as process:
+            async for _ in process.output():
+                break
+            yield
 
     async def run(
         self, *argv: str, env: Mapping[str, str] = MappingProxyType({}), wall_s: float = 60
@@ -110,6 +133,12 @@ class Programs:
         os.kill(self._egress.pid, signal.SIGKILL)
         while self._egress.pid is not None:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0)
+
+    def proxy_peak_bytes(self) -> int:
+        """Return the most memory that the proxy process has used."""
+        status = Path(f"/proc/{self._egress.pid}/status").read_text()
+        (peak,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(peak.split()[1]) << 10
 
     async def python(self, code: str) -> Ran:
         """Run Python code as a program."""

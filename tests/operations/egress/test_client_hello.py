@@ -164,6 +164,7 @@ def test_a_hello_without_extensions_has_no_name():
         message(name_extension(b"a.example", b"b.example")),
         message(name_extension(b"a.example", kind=1)),
         message(name_extension(b"")),
+        message(name_extension(b"a" * 256)),
         message(name_extension(b"a\x00.example")),
         message(name_extension(b"a b.example")),
         message(name_extension(b"a.example\n")),
