@@ -153,6 +153,8 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         readable=tuple(str(path) for path in chosen.readable),
         hidden=(str(settings.data_dir.resolve()),),
         own_files=own_files(settings),
+        caches=settings.data_dir / "caches" if chosen.cache_mb else None,
+        cache_bytes=chosen.cache_mb << 20,
         own_ports=frozenset({settings.port} - {0}),
         allow_networks=tuple(chosen.allow_networks),
         uid=chosen.uid,

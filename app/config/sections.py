@@ -126,6 +126,12 @@ class SandboxSettings(Section):
     disk_mb: int = Field(
         default=1024, ge=1, description="Disk space that a command may write, in MiB."
     )
+    cache_mb: int = Field(
+        default=4096,
+        ge=0,
+        description="Maximum size of the persistent cache of each project's commands, in MiB; 0 "
+        "disables it.",
+    )
     processes: int = Field(
         default=64,
         ge=1,

@@ -165,6 +165,7 @@ class Projects:
             roots=roots,
             unprotected=about.unprotected_paths,
             restrict=about.restrict_to_workspace,
+            project_id=about.id,
         )
         return Project(
             *(about.id, operations.root, operations, PathSet(about.unprotected_paths)),

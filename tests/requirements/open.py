@@ -5,7 +5,7 @@ _BY_SUBJECT = {
     "undo of commands": "FTG-5 WB-16 WB-17 WB-18 WB-19",
     "previews": "WB-12",
     "credentials": "WB-13 WB-14 WB-15",
-    "places": "WB-20 WB-21",
+    "places": "WB-20",
     "benchmark of the egress proxy": "WB-02 WB-10",
 }
 
@@ -16,5 +16,6 @@ PARTLY: dict[str, str] = {
     "REG-23": "there is no source named mcp yet; builtin, plugin and external are real",
     "D-22": "there is no source named mcp yet; builtin, plugin and external are real",
     "SHL-03": "PowerShell itself is in no package; a program in its place gets every byte",
+    "WB-21": "the cache is persistent and bounded; the home ends with the service",
     "TST-01": "MCPClientTool is the one tool of the list that is missing",
 }

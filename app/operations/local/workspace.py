@@ -123,6 +123,7 @@ class LocalWorkspaces:
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
+        project_id: str | None = None,
     ) -> Operations:
         kept_in = restrict or bool(roots)
         return LocalWorkspace(root, queue=self._queue, roots=roots, restrict=kept_in).operations

@@ -38,6 +38,7 @@ class Workspaces(Protocol):
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
+        project_id: str | None = None,
     ) -> Operations:
         """Open a folder for calls of agents, whose programs are sandboxed.
 
@@ -51,6 +52,7 @@ class Workspaces(Protocol):
                 `app.core.protected_paths`.
             restrict: False allows file tools outside `root`, except for the service's own files;
                 programs stay inside. A workspace with `roots` is restricted.
+            project_id: project whose persistent cache its programs use; None for none.
 
         Raises:
             ConfigurationError: `root` is not a folder, or one of `roots` is not a path below it.

@@ -23,6 +23,8 @@ class SandboxConfig:
         uid: user of programs if the service is root.
         weaker: handling of levels whose requirements this kernel does not meet.
         warm_workers: sandboxed interpreters kept ready for each of strict and standard.
+        caches: folder of the projects' persistent caches; None for none.
+        cache_bytes: maximum size of each of them.
         git_author: name and email of commits by programs.
         memory_bytes, disk_bytes, processes: maximum that a call may request.
     """
@@ -39,6 +41,8 @@ class SandboxConfig:
     memory_bytes: int = 2 << 30
     disk_bytes: int = 1 << 30
     processes: int = 64
+    caches: Path | None = None
+    cache_bytes: int = 4 << 30
     git_author: tuple[str, str] | None = None
 
 

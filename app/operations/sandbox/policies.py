@@ -33,6 +33,7 @@ def command_policy(
     readable: tuple[str, ...] = (),
     read_only: tuple[str, ...] = (),
     temporary: str | None = None,
+    cache: str | None = None,
     level: Level = "bash",
 ) -> Policy:
     """Return the policy of a workspace's programs: its folders, and its allowed network.
@@ -42,6 +43,7 @@ def command_policy(
         readable: further folders of data, as in a `ProcessSpec`.
         read_only: paths it may not change below its writable folders.
         temporary: the writable folder used as its `/tmp`.
+        cache: the folder mounted as its `.cache`.
 
     Raises:
         ToolFailed: code `sandbox_unavailable`, if a folder of the service is inside one of these
@@ -76,6 +78,7 @@ def command_policy(
         hidden=hidden,
         read_only=read_only,
         temporary=temporary,
+        cache=cache,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
         served_ports=served,

@@ -131,6 +131,7 @@ class SandboxedProcess(PipedProcess):
         self._level: Level = level
         self.watch: ChangeWatch | None = None
         self.network: EgressNetwork | None = None
+        self.written_bytes = 0
         self._leash = pipes.leash
         self._killing = asyncio.Lock()
         self._started: asyncio.Future[Event] = self._loop.create_future()
@@ -215,6 +216,7 @@ class SandboxedProcess(PipedProcess):
         elif event["event"] == ENDED and not self._exit.done():
             if not self._started.done():
                 self._not_started(f"Cannot set up the sandbox: {event.get('error')}")
+            self.written_bytes = event.get("written_bytes") or 0
             self._settle(exit_of(event, self._level, self._start_event(), self._reason))
 
     def _on_gone(self) -> None:

@@ -20,6 +20,7 @@ from app.operations.local.spawn import find_program
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LevelStatus
+from app.operations.sandbox.caches import ProjectCache
 from app.operations.sandbox.change_watch import ChangeWatch, WatchedProgramFiles
 from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
 from app.operations.sandbox.jail.job import Job
@@ -45,6 +46,12 @@ _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _CERTIFICATE_VARIABLES = (
     *("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE", "CURL_CA_BUNDLE"),
 )
+# Caches that are elsewhere by default; pip, uv, Go's builds and others use `.cache` of the home.
+_CACHES = {
+    "npm_config_cache": ".cache/npm",
+    "YARN_CACHE_FOLDER": ".cache/yarn",
+    "GOMODCACHE": ".cache/go-mod",
+}
 
 
 class SandboxedProcesses:
@@ -60,10 +67,12 @@ class SandboxedProcesses:
         beneath: Beneath,
         watched: WatchedProgramFiles,
         network: Network = NO_NETWORK,
+        cache: ProjectCache | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._beneath = beneath
         self._network = network
+        self._cache = cache
         self._private_tmp: str | None = None
         self._dropping: weakref.finalize[..., SandboxedProcesses] | None = None
         self._making = asyncio.Lock()
@@ -93,6 +102,7 @@ class SandboxedProcesses:
                 yield running
             finally:
                 await running.close()
+                self._sandbox.trim(self._cache, running.written_bytes)
         finally:
             await watch.settle()
 
@@ -146,6 +156,8 @@ class SandboxedProcesses:
         network = self._network_of(spec)
         by_name = bool(served_ports(status, network))
         extra = {**_author(self._sandbox.config), **_extra(spec, network, by_name=by_name)}
+        if self._cache is not None:
+            extra = {name: f"{tmp}/{place}" for name, place in _CACHES.items()} | extra
         environment = clean_environment(tmp, extra, tmp)
         program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
         policy = command_policy(
@@ -157,6 +169,7 @@ class SandboxedProcesses:
             readable=spec.readable,
             read_only=read_only,
             temporary=tmp,
+            cache=await self._cache_folder(),
         )
         return Job(
             policy=policy,
@@ -167,6 +180,11 @@ class SandboxedProcesses:
             terminal=spec.terminal is not None,
             service_pid=os.getpid(),
         )
+
+    async def _cache_folder(self) -> str | None:
+        if self._cache is None:
+            return None
+        return await to_end(run_in(PROCESSES, self._cache.ready))
 
     async def _tmp(self) -> str:
         async with self._making:

@@ -20,6 +20,7 @@ from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import Strictness
 from app.operations.protocols.sandbox import Level, LevelStatus, SandboxStatus
+from app.operations.sandbox.caches import ProjectCache
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.folders import TemporaryFolders
 from app.operations.sandbox.kernel_probe import probe
@@ -153,6 +154,11 @@ class Sandbox:
 
     async def remove_folder(self, folder: str) -> None:
         await to_end(run_in(_REMOVALS, self._folders.remove, folder))
+
+    def trim(self, cache: ProjectCache | None, written: int) -> None:
+        """Have a cache trimmed in the background once programs have written much."""
+        if cache is not None and cache.is_due(written):
+            _REMOVALS.submit(cache.trim)
 
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[str]:

@@ -14,6 +14,7 @@ from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.code import CodeOperations
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.sandbox import SandboxStatus
+from app.operations.sandbox.caches import ProjectCache
 from app.operations.sandbox.change_watch import WatchedProgramFiles
 from app.operations.sandbox.code import SandboxedCode
 from app.operations.sandbox.config import NO_NETWORK, Network
@@ -34,6 +35,7 @@ class SandboxedWorkspace:
         roots: folders beneath `root`, relative to it, that restrict access.
         unprotected: patterns of files run by other programs that its programs may write.
         restrict: False allows file tools outside `root`.
+        cache: persistent cache of its programs.
 
     Raises:
         ConfigurationError: `root` is not a directory, or one of `roots` is not a path below it.
@@ -49,6 +51,7 @@ class SandboxedWorkspace:
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
+        cache: ProjectCache | None = None,
     ) -> None:
         self._beneath = Beneath(root, hidden=sandbox.config.hidden, roots=roots)
         self._files = self._beneath
@@ -57,7 +60,7 @@ class SandboxedWorkspace:
             hidden = (*_OF_THE_SYSTEM, *config.hidden, *config.own_files)
             self._files = Beneath(root, hidden=hidden, restrict=False)
         watched = WatchedProgramFiles(self._beneath, PathSet(unprotected))
-        self._processes = SandboxedProcesses(sandbox, self._beneath, watched, network)
+        self._processes = SandboxedProcesses(sandbox, self._beneath, watched, network, cache)
         self.operations = Operations(
             root=self._beneath.root,
             files=LocalFiles(self._files, queue or WriteQueue()),
@@ -118,6 +121,7 @@ class SandboxedWorkspaces:
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
+        project_id: str | None = None,
     ) -> Operations:
         workspace = SandboxedWorkspace(
             root,
@@ -127,8 +131,16 @@ class SandboxedWorkspaces:
             roots=roots,
             unprotected=unprotected,
             restrict=restrict,
+            cache=self._cache(project_id, roots),
         )
         return workspace.operations
+
+    def _cache(self, project_id: str | None, roots: tuple[str, ...]) -> ProjectCache | None:
+        """Return the cache of a project; a narrowed workspace must not write what others use."""
+        config = self._sandbox.config
+        if project_id is None or roots or config.caches is None:
+            return None
+        return ProjectCache(config.caches / project_id, config.cache_bytes, config.uid)
 
     def open_for_operator(self, root: Path) -> Operations:
         return LocalWorkspace(root, queue=self._queue).operations

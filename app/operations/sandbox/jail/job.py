@@ -51,6 +51,8 @@ class Policy:
         read_only: paths below writable ones that it may read but not change, if there are
             namespaces; missing ones are skipped.
         temporary: a writable folder that is also the tree's `/tmp`, if there are namespaces.
+        cache: a folder mounted at `.cache` of `temporary`, if there are namespaces; without them,
+            and if something else has taken its place, there is none.
         tcp_ports: ports it may connect to; empty for no network except a private loopback, if there
             are namespaces.
         udp: datagrams in addition to `tcp_ports`, for name lookups.
@@ -78,6 +80,7 @@ class Policy:
     hidden: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
     temporary: str | None = None
+    cache: str | None = None
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
     served_ports: tuple[int, ...] = ()

@@ -161,6 +161,8 @@ def _own_machine(policy: Policy, egress: int | None) -> tuple[tuple[str, ...], b
     namespaces.separate_files()
     places: tuple[str, ...] = ()
     if policy.temporary is not None:
+        if policy.cache is not None:
+            temporary.mount_cache(policy.cache, policy.temporary, policy.uid)
         needed = (*policy.writable, *policy.mounted, *policy.readable, *policy.exact)
         places = temporary.put_over(
             policy.temporary,

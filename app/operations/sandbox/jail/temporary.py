@@ -25,6 +25,8 @@ _FOLDER = _PATH | os.O_DIRECTORY | os.O_NOFOLLOW
 _TRIES = 16
 _PASSABLE = 0o555
 _MODE = 0o755
+_OWN = 0o700
+_CACHE = ".cache"
 
 
 def put_over(
@@ -64,6 +66,33 @@ def put_over(
                 if one.path in unrun:
                     namespaces.change(one.path, namespaces.SET_NO_EXEC, 0, namespaces.AT_RECURSIVE)
     return tuple(mounted)
+
+
+def mount_cache(cache: str, private: str, uid: int | None) -> bool:
+    """Mount a folder at `.cache` of `private`; False if anything but a folder is there.
+
+    Args:
+        uid: owner of the mount point, if it is created by root for another user.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    with ExitStack() as opened:
+        source = _open(opened, folder.open_plain(cache))
+        home = folder.open_plain(private)
+        opened.callback(os.close, home)
+        try:
+            os.mkdir(_CACHE, _OWN, dir_fd=home)
+            if uid is not None and os.geteuid() == 0:
+                os.chown(_CACHE, uid, uid, dir_fd=home, follow_symlinks=False)
+        except FileExistsError:
+            pass
+        try:
+            target = os.open(_CACHE, _FOLDER, dir_fd=home)
+        except OSError:
+            return False
+        mount(source, _open(opened, target), "", _BIND)
+    return True
 
 
 def _is_in(place: str, paths: Sequence[str]) -> bool:
