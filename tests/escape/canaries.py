@@ -18,13 +18,13 @@ class Canaries:
 
     Attributes:
         front: the host that may be reached, if nothing in what it is sent stands for another one.
-        told: names of hosts that were asked for outside.
+        asked: names of hosts that were asked for outside.
         mark: stands for a host that may not be reached.
     """
 
     def __init__(self, folder: Path, token: str) -> None:
         self.front = Front()
-        self.told: list[str] = []
+        self.asked: list[str] = []
         self.mark = f"forbidden{token}"
         self._ports = Ports()
         self._streams = {
@@ -64,7 +64,7 @@ class Canaries:
         found = [name for name, server in self._streams.items() if _accepts(server)]
         found += [name for name, server in self._datagrams.items() if _receives(server)]
         found += ["the front as another host"] if self.front.received(self.mark) else []
-        return found + [f"the name {name}" for name in self.told if self.mark in name]
+        return found + [f"the name {name}" for name in self.asked if self.mark in name]
 
     def listened(self) -> bool:
         """Whether something answers on the port that was free."""

@@ -90,7 +90,7 @@ class Places:
         try:
             found = await self._checked.of(host, port)
         finally:
-            self.world.canaries.told += self._answers.asked[before:]
+            self.world.canaries.asked += self._answers.asked[before:]
         front = self.world.canaries.front.port
         canary = int(self.world.canaries.names()["TCP"])
         return [

@@ -134,6 +134,11 @@ class SandboxedRunner:
             _, descriptor = await self._usual.egress.open(HostRules.of([ALLOWED]))
             os.close(descriptor)
 
+    @property
+    def proxy_process(self) -> int | None:
+        """The number of the process that reaches hosts for programs."""
+        return self._usual.egress.pid
+
     async def close(self) -> None:
         await self._usual.close()
         await self._tight.close()

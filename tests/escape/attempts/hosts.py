@@ -188,18 +188,16 @@ for place in (("127.0.0.1", TCP), ("198.18.0.10", 443), ("127.0.0.77", 80)):
         pass
 """,
     "marked-packets": """
-client = socket.socket()
-for option, value in ((36, 1), (12, 7), (1, 1)):
+route = bytes((131, 11, 4)) + socket.inet_aton("127.0.0.1") * 2 + bytes(1)
+for level, option, value in ((1, 36, 1), (1, 12, 7), (0, 4, route)):
+    client = socket.socket()
+    client.settimeout(PATIENCE)
     try:
-        client.setsockopt(socket.SOL_SOCKET, option, value)
+        client.setsockopt(level, option, value)
+        client.connect(("127.0.0.1", TCP))
+        client.sendall(hello(MARK))
     except OSError:
         pass
-try:
-    client.setsockopt(0, 4, bytes((131, 11, 4)) + socket.inet_aton("127.0.0.1") * 2 + bytes(1))
-except OSError:
-    pass
-client.connect(("127.0.0.1", TCP))
-client.sendall(hello(MARK))
 """,
     "quic": """
 client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -6,7 +6,7 @@ from __future__ import annotations
 # connection goes through the proxy that checks nothing.
 WAYS = r"""
 import socket, struct
-PATIENCE = 0.1 if FREE else 5
+PATIENCE = 0.1 if FREE else 2
 
 def proxy():
     return socket.create_connection(("127.0.0.1", PROXY), PATIENCE)
@@ -105,7 +105,7 @@ def ask(name, kind=1, kind_of_net=1, more=b"", count=1, server="127.0.0.1", port
     try:
         family = socket.AF_INET6 if ":" in server else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as client:
-            client.settimeout(wait)
+            client.settimeout(min(wait, PATIENCE))
             client.sendto(query, (server, port))
             client.recv(4096)
     except OSError:
