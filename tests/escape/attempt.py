@@ -11,7 +11,15 @@ from tests.escape.sightings import Sightings
 from tests.escape.world import World
 
 Category = Literal[
-    "introspection", "secrets", "paths", "network", "processes", "survivors", "resources", "kernel"
+    "introspection",
+    "secrets",
+    "paths",
+    "network",
+    "hosts",
+    "processes",
+    "survivors",
+    "resources",
+    "kernel",
 ]
 BEGUN = "the attempt has begun"  # its first line prints it
 EVERY_LEVEL: tuple[Level, ...] = ("strict", "standard", "lenient", "bash")

@@ -7,14 +7,25 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
+from tests.escape.front import Front
+
 _LOWEST_PORT, _HIGHEST_PORT = 10_000, 65_535
 _PORT_TRIES = 1_000
 
 
 class Canaries:
-    """Sockets of every kind on this machine."""
+    """Sockets of every kind on this machine.
+
+    Attributes:
+        front: the host that may be reached, if nothing in what it is sent stands for another one.
+        asked: names of hosts that were asked for outside.
+        mark: stands for a host that may not be reached.
+    """
 
     def __init__(self, folder: Path, token: str) -> None:
+        self.front = Front()
+        self.asked: list[str] = []
+        self.mark = f"forbidden{token}"
         self._ports = Ports()
         self._streams = {
             "tcp": _listening(socket.AF_INET, ("127.0.0.1", self._ports.take())),
@@ -45,13 +56,15 @@ class Canaries:
             "ABSTRACT": f"esc{self._token}",
             "ABSTRACT_DGRAM": f"dgram{self._token}",
             "LISTEN": self._free,
+            "MARK": self.mark,
         }
 
     def reached(self) -> list[str]:
         """Which of them somebody has reached."""
-        return [name for name, server in self._streams.items() if _accepts(server)] + [
-            name for name, server in self._datagrams.items() if _receives(server)
-        ]
+        found = [name for name, server in self._streams.items() if _accepts(server)]
+        found += [name for name, server in self._datagrams.items() if _receives(server)]
+        found += ["the front as another host"] if self.front.received(self.mark) else []
+        return found + [f"the name {name}" for name in self.asked if self.mark in name]
 
     def listened(self) -> bool:
         """Whether something answers on the port that was free."""
@@ -63,6 +76,7 @@ class Canaries:
         for server in (*self._streams.values(), *self._datagrams.values()):
             server.close()
         self._ports.close()
+        self.front.close()
 
 
 class Ports:

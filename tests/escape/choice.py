@@ -12,7 +12,7 @@ import os
 from app.operations.protocols.sandbox import LEVELS, Level
 from tests.escape.attempt import Attempt
 from tests.escape.attempts.collected import ATTEMPTS, CONTROL
-from tests.escape.settings import NAIVE, NETWORK, NETWORK_GUARD, OWN, SETTINGS, Setting
+from tests.escape.settings import HOSTS, NAIVE, NETWORK, NETWORK_GUARD, OWN, SETTINGS, Setting
 from tests.escape.source import HOW_MANY
 from tests.support.binaries import in_ci
 
@@ -33,20 +33,25 @@ Run = tuple[Setting, Level, Attempt]
 
 def confined() -> list[Run]:
     """Runs in the sandbox."""
-    let_at_a_port: list[Run] = [
+    let_out: list[Run] = [
         (setting, "bash", attempt)
         for setting in (NETWORK, NETWORK_GUARD)
         for attempt in ATTEMPTS
         if attempt.category == "network" and "bash" in attempt.at()
     ]
+    let_out += [
+        (HOSTS, "bash", attempt)
+        for attempt in ATTEMPTS
+        if attempt.category in ("network", "hosts") and "bash" in attempt.at()
+    ]
     if EVERY:
-        return let_at_a_port + [
+        return let_out + [
             (setting, level, attempt)
             for setting in SETTINGS
             for attempt in ATTEMPTS
             for level in attempt.at()
         ]
-    return let_at_a_port + [
+    return let_out + [
         (OWN, level, attempt)
         for number, attempt in enumerate(ATTEMPTS)
         for level in (
@@ -64,7 +69,7 @@ def controls() -> list[Run]:
     """The harmless run of each setting and level."""
     return [
         (setting, level, CONTROL) for setting in (SETTINGS if EVERY else (OWN,)) for level in LEVELS
-    ]
+    ] + [(HOSTS, "bash", CONTROL)]
 
 
 def unconfined() -> list[Run]:

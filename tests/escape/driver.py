@@ -5,7 +5,8 @@ below it may neither read its environment nor end it.
 
     python -m tests.escape.driver RUNNER < selection
 
-`RUNNER` is naive, or sandbox, to which -without-namespaces and -with-network may be added;
+`RUNNER` is naive, or sandbox, to which -without-namespaces, and -with-network or -with-hosts, may
+be added;
 the selection is JSON, a list of [level, name of the attempt].
 """
 

@@ -19,6 +19,7 @@ from typing import IO
 
 from app.operations.protocols.sandbox import Level
 from tests.escape.attempt import Attempt, Limits, Outcome
+from tests.escape.relay import Relay
 from tests.escape.source import text_of
 from tests.escape.tree import descendants, marked
 from tests.escape.world import World
@@ -32,7 +33,14 @@ class NaiveRunner:
     """Everything inherited, nothing limited, files collected through links."""
 
     async def run(self, attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
-        return await asyncio.to_thread(_run, attempt, level, world, limits)
+        if attempt.category != "hosts":
+            return await asyncio.to_thread(_run, attempt, level, world, limits)
+        relay = Relay(world)
+        world.relay = relay.port
+        try:
+            return await asyncio.to_thread(_run, attempt, level, world, limits)
+        finally:
+            relay.close()
 
     async def rest(self) -> None:
         """Nothing goes on between its runs."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -9,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.core.errors import ToolFailed
+from app.core.host_rules import HostRules
+from app.operations.egress.destinations import Destinations
 from app.operations.protocols.code import CodeSpec, RunningCode
 from app.operations.protocols.processes import (
     ProcessExit,
@@ -26,6 +30,7 @@ from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from app.operations.sandbox.zygote import Zygote
 from tests.escape.attempt import Attempt, Limits, Outcome
+from tests.escape.front import ALLOWED, FRONT, Places, rules_for
 from tests.escape.source import TIGHT, TIGHT_FILES, text_of
 from tests.escape.world import World
 
@@ -37,8 +42,13 @@ _PYTHON = "/usr/bin/python3"
 class _NarrowSandbox(Sandbox):
     """On a kernel that has no `without`, as far as it can tell."""
 
-    def __init__(self, config: SandboxConfig, without: tuple[str, ...]) -> None:
-        super().__init__(config)
+    def __init__(
+        self,
+        config: SandboxConfig,
+        without: tuple[str, ...],
+        destinations: Destinations | None = None,
+    ) -> None:
+        super().__init__(config, destinations=destinations)
         found = probe(None)
         missing = dict.fromkeys(without, "taken away")
         layers = found.layers - set(without)
@@ -58,12 +68,19 @@ class SandboxedRunner:
 
     Args:
         private: where their private folders lie.
+        hosts: whether programs may reach some hosts by name.
     """
 
     def __init__(
-        self, private: Path, without: tuple[str, ...], network: Network = NO_NETWORK
+        self,
+        private: Path,
+        without: tuple[str, ...],
+        network: Network = NO_NETWORK,
+        *,
+        hosts: bool = False,
     ) -> None:
         self._network = network
+        self._places = Places((ipaddress.ip_network(FRONT),)) if hosts else None
         usual = SandboxConfig(temporary=private)
         # No worker waits in it: those have the time of their level, which no attempt that uses
         # something up asks for.
@@ -73,7 +90,8 @@ class SandboxedRunner:
             memory_bytes=TIGHT["memory_bytes"],
             disk_bytes=TIGHT["disk_bytes"],
         )
-        self._usual, self._tight = _NarrowSandbox(usual, without), _NarrowSandbox(tight, without)
+        self._usual = _NarrowSandbox(usual, without, self._places)
+        self._tight = _NarrowSandbox(tight, without)
         self._tight.zygote = _TightZygote()
 
     async def run(self, attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
@@ -81,10 +99,12 @@ class SandboxedRunner:
         text = text_of(attempt, level, world, limits, helped=True)
         sandbox = self._tight if attempt.tight else self._usual
         kept = _Kept()
+        network = self._network
+        if self._places is not None:
+            self._places.world = world
+            network = Network(hosts=rules_for(world))
         try:
-            async with SandboxedWorkspace(
-                world.ws, sandbox=sandbox, network=self._network
-            ) as workspace:
+            async with SandboxedWorkspace(world.ws, sandbox=sandbox, network=network) as workspace:
                 if level == "bash":
                     spec = self._spec(attempt, text, world, limits)
                     async with workspace.operations.processes.open(spec) as process:
@@ -110,6 +130,14 @@ class SandboxedRunner:
         """Return when nothing is being started any more."""
         await self._usual.start()
         await self._tight.start()
+        if self._places is not None and self._usual.egress.pid is None:
+            _, descriptor = await self._usual.egress.open(HostRules.of([ALLOWED]))
+            os.close(descriptor)
+
+    @property
+    def proxy_process(self) -> int | None:
+        """The number of the process that reaches hosts for programs."""
+        return self._usual.egress.pid
 
     async def close(self) -> None:
         await self._usual.close()
@@ -183,10 +211,10 @@ def _mismatch(exit_: ProcessExit, level: Level) -> str | None:
 
 @asynccontextmanager
 async def sandboxed(kind: str, private: Path) -> AsyncIterator[SandboxedRunner]:
-    """The sandbox of one kind: with all this machine has, or less, or with a network."""
+    """The sandbox of one kind: with all this machine has, or less, or with a network or hosts."""
     without = ("namespaces",) if "without-namespaces" in kind else ()
     network = Network(_LET_AT) if "with-network" in kind else NO_NETWORK
-    runner = SandboxedRunner(private, without, network)
+    runner = SandboxedRunner(private, without, network, hosts="with-hosts" in kind)
     try:
         yield runner
     finally:

@@ -41,6 +41,7 @@ OWN = Setting("all-layers", "sandbox")
 GUARD = Setting("without-namespaces", "sandbox-without-namespaces")
 NETWORK = Setting("with-a-port", "sandbox-with-network")
 NETWORK_GUARD = Setting("with-a-port-without-namespaces", "sandbox-without-namespaces-with-network")
+HOSTS = Setting("with-hosts", "sandbox-with-hosts")
 SETTINGS: tuple[Setting, ...] = (
     OWN,
     GUARD,

@@ -18,6 +18,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from app.operations.egress.egress import PROXY_PORT
 from tests.escape.canaries import Canaries
 from tests.escape.victim import Victim
 
@@ -34,6 +35,7 @@ class World:
         token: marks whatever a run starts or leaves behind.
         ws: the workspace.
         private: where the runner keeps private folders, of all runs.
+        relay: port of a proxy that checks nothing, where nothing is confined.
         secrets: what must not come out, by where it lies.
     """
 
@@ -43,6 +45,7 @@ class World:
         self.base = base / f"w{self.token}"
         self.ws, self.outside = self.base / "ws", self.base / "outside"
         self.private = base / "private"
+        self.relay: int | None = None
         for folder in (self.ws, self.outside, self.base / "ws-evil", self.base / "data"):
             folder.mkdir(parents=True)
         self.secrets = {
@@ -78,6 +81,8 @@ class World:
             "SERVICE": os.getpid(),
             "TTY": os.ttyname(self._slave),
             "SETTING": str(SYSTEM_SETTING),
+            "PROXY": self.relay or PROXY_PORT,
+            "FREE": 0 if self.relay is None else 1,
             **self.canaries.names(),
         }
 

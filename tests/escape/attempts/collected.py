@@ -7,6 +7,7 @@ from tests.escape.attempts.between import BETWEEN
 from tests.escape.attempts.doors import DOORS
 from tests.escape.attempts.endless import ENDLESS
 from tests.escape.attempts.exhaustion import EXHAUSTION
+from tests.escape.attempts.hosts import HOSTS
 from tests.escape.attempts.introspection import INTROSPECTION
 from tests.escape.attempts.kernel import KERNEL
 from tests.escape.attempts.network import NETWORK
@@ -26,6 +27,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *PATHS,
     *TRAPS,
     *NETWORK,
+    *HOSTS,
     *PROCESSES,
     *SURVIVORS,
     *EXHAUSTION,
