@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.core.host_rules import normalise_host
 
@@ -122,6 +123,7 @@ def _question(query: bytes) -> _Question | None:
     return _Question(tuple(labels), _number(query, place + 1), query[_HEADER:end])
 
 
+@lru_cache(maxsize=1024)  # a program asks for both kinds of address, and again
 def _host(labels: tuple[bytes, ...]) -> str | None:
     """Return the normalised name, or None if no host can have it."""
     if any(b"." in label for label in labels):

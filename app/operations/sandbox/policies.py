@@ -18,6 +18,8 @@ WALL_S: dict[Strictness, float] = {"strict": 5.0, "standard": 10.0, "lenient": 3
 _MEMORY_BYTES: dict[Strictness, int] = {"strict": 512 << 20, "standard": 1 << 30}
 _NO_CPU_LIMIT_S = 10**9
 _OPEN_FILES = 1024
+# Served so that a host is refused by name and recorded; programs may not listen there themselves.
+_USUAL_PORTS = (22, 80, 443)
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -184,7 +186,7 @@ def served_ports(status: LevelStatus, network: Network) -> tuple[int, ...]:
     """
     if not network.hosts or network.tcp_ports or "namespaces" not in status.layers:
         return ()
-    return (*network.hosts.ports, PROXY_PORT)
+    return tuple(sorted({*network.hosts.ports, *_USUAL_PORTS, PROXY_PORT}))
 
 
 def _least(wanted: int | None, most: int) -> int:

@@ -8,10 +8,8 @@ import hashlib
 import io
 import json
 import os
-import socket
 import subprocess
 import tarfile
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from pathlib import Path
 
 from app.operations.egress.refusal import Destination
 from tests.support.binaries import require_binary
-from tests.support.sql_servers import HOST, START_S, free_port
+from tests.support.sql_servers import HOST, free_port
 
 PACKAGES = "packages.example"
 """Host of every registry."""
@@ -182,26 +180,19 @@ def ssh_server(folder: Path) -> Iterator[Destination]:
     }
     options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
     program = [str(require_binary("sshd")), "-D", "-f", "/dev/null"]
-    command = [*program, "-E", str(folder / "ssh.log"), *options]
+    command = [*program, "-e", *options]
     if os.geteuid() == 0:  # it wants an empty folder, which is otherwise made at boot
         before = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
         command = ["unshare", "--mount", "sh", "-c", before, "sh", *command]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as server:
         try:
-            _until_it_listens(server, port)
+            assert server.stderr is not None
+            said: list[str] = []
+            while "Server listening" not in (line := server.stderr.readline()):
+                said.append(line)
+                assert line, said
             yield HOST, port
         finally:
             server.terminate()
-
-
-def _until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + START_S
-    while True:
-        try:
-            socket.create_connection((HOST, port)).close()
-        except ConnectionRefusedError:
-            assert server.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        else:
-            return

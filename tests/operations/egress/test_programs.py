@@ -45,6 +45,22 @@ async def test_a_host_that_is_not_listed_is_not_found(tmp_path: Path) -> None:
     assert places.asked == []
 
 
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [("https://web.example/", 443), ("http://web.example/", 80), ("telnet://web.example:22", 22)],
+)
+async def test_a_usual_port_that_is_not_listed_is_refused_by_name(
+    url: str, port: int, tmp_path: Path
+) -> None:
+    places = Hosts()
+    async with programs(tmp_path, places, "web.example:7000") as running:
+        ran = await running.run("curl", "-sS", url)
+
+    assert ran.verdicts() == [("web.example", port, "not_allowed")]
+    assert ran.made[0].reason == f"web.example:{port} is not an allowed host of this project"
+    assert places.asked == []
+
+
 async def test_tls_passes_through_untouched(tmp_path: Path) -> None:
     places, pem = Hosts(), certificate(tmp_path, "web.example")
     async with (
