@@ -88,7 +88,7 @@ Program = Callable[[Sequence[str]], Awaitable[str]]
 
 
 class _Server:
-    """`Destinations` that leads every host to the server."""
+    """`HostDestinations` that leads every host to the server."""
 
     def __init__(self, port: int) -> None:
         self.port = port

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from app.core.host_rules import PRESET, expand
+from app.core.host_rules import PRESET, HostRules, expand
 
 MAX_TEXT = 500
 NOT_WITH_PORTS = (
@@ -28,9 +28,11 @@ def canonical_hosts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the texts as they are stored and compared: each once, without optional parts.
 
     Raises:
-        ValueError: a text is no rule; the message names it.
+        ValueError: a text is no rule, and the message names it; or there are too many ports.
     """
-    return tuple(dict.fromkeys(canonical_host(text) for text in texts))
+    found = tuple(dict.fromkeys(canonical_host(text) for text in texts))
+    HostRules.of(found)
+    return found
 
 
 def canonical_host(text: str) -> str:

@@ -23,6 +23,8 @@ import idna
 DEFAULT_PORTS = (443,)
 PRESET = "preset:"
 MAX_RULES = 200
+MAX_PORTS = 64
+"""Different ports of one list; each is a listening socket of every command."""
 _MAX_NAME = 253
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
@@ -95,10 +97,13 @@ class HostRules:
         """Return the rules that `texts` describe, with those of presets.
 
         Raises:
-            ValueError: a text is no rule; the message names it.
+            ValueError: a text is no rule, and the message names it; or there are too many ports.
         """
         found = [rule for text in texts for rule in expand(text)]
-        return cls(tuple(dict.fromkeys(found)))
+        rules = cls(tuple(dict.fromkeys(found)))
+        if len(rules.ports) > MAX_PORTS:
+            raise ValueError(f"invalid hosts: at most {MAX_PORTS} different ports")
+        return rules
 
     def __bool__(self) -> bool:
         return bool(self.rules)

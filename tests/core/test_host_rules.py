@@ -63,3 +63,10 @@ def test_every_preset_is_a_list_of_rules() -> None:
 @pytest.mark.parametrize("host", ["A.Example.", "a.example", "a.EXAMPLE"])
 def test_forms_of_one_name_are_equal(host: str) -> None:
     assert normalise_host(host) == "a.example"
+
+
+def test_a_list_has_a_limited_number_of_ports():
+    ports = ",".join(str(port) for port in range(1, 65))
+    assert len(HostRules.of([f"a.example:{ports}", "b.example:1,2"]).ports) == 64
+    with pytest.raises(ValueError, match="at most 64"):
+        HostRules.of([f"a.example:{ports}", "b.example:70"])

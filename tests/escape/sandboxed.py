@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.core.errors import ToolFailed
 from app.core.host_rules import HostRules
-from app.operations.egress.destinations import Destinations
+from app.operations.egress.destinations import HostDestinations
 from app.operations.protocols.code import CodeSpec, RunningCode
 from app.operations.protocols.processes import (
     ProcessExit,
@@ -46,7 +46,7 @@ class _NarrowSandbox(Sandbox):
         self,
         config: SandboxConfig,
         without: tuple[str, ...],
-        destinations: Destinations | None = None,
+        destinations: HostDestinations | None = None,
     ) -> None:
         super().__init__(config, destinations=destinations)
         found = probe(None)

@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 from app.core.host_rules import normalise_host
 from app.operations.egress.client_hello import ALERT_ACCESS_DENIED, NotTls, server_name
 from app.operations.egress.http_requests import BadRequest, RequestReader, Target, refusal
-from app.operations.egress.refusal import Destination, Refused
+from app.operations.egress.refusal import ConnectionRefused, Destination
 from app.operations.egress.sides import Side
 from app.operations.egress.socks import (
     NO_AUTHENTICATION,
@@ -60,27 +60,27 @@ class Permission(Protocol):
         """Refuse a host that is not listed.
 
         Raises:
-            Refused: it may not be reached.
+            ConnectionRefused: it may not be reached.
         """
 
     async def destinations(self, host: str, port: int) -> Sequence[Destination]:
         """Return where a listed host is reached, checked.
 
         Raises:
-            Refused: it may not be reached.
+            ConnectionRefused: it may not be reached.
         """
 
     def opened(self, host: str, port: int) -> int:
         """Report a connection; return its number.
 
         Raises:
-            Refused: there are too many.
+            ConnectionRefused: there are too many.
         """
 
     def closed(self, number: int, up: int, down: int) -> None:
         """Report the end of a connection."""
 
-    def refused(self, host: str, port: int, why: Refused) -> None:
+    def refused(self, host: str, port: int, why: ConnectionRefused) -> None:
         """Report a connection that was not made."""
 
     def spend(self, count: int) -> None:
@@ -101,7 +101,7 @@ class _Wanted:
     host: str
     port: int
     granted: bytes
-    denied: Callable[[Refused], bytes]
+    denied: Callable[[ConnectionRefused], bytes]
     request: RequestReader | None = None
 
 
@@ -112,7 +112,7 @@ def kind_of(port: int) -> Kind:
     return "tls" if port in TLS_PORTS else "plain"
 
 
-class Connection:
+class ProxiedConnection:
     """One accepted connection, served by `run`.
 
     Attributes:
@@ -133,12 +133,14 @@ class Connection:
             async with asyncio.timeout(_FIRST_BYTES_S):
                 wanted = await self._identify(address, port)
             await self._connect(wanted)
-        except Refused as why:
+        except ConnectionRefused as why:
             self._refuse(wanted or _unknown(address, port, self._permission), why)
         except TimeoutError:
             self._refuse(
                 wanted or _unknown(address, port, self._permission),
-                Refused("bad_request", "the program sent nothing to say which host it wants"),
+                ConnectionRefused(
+                    "bad_request", "the program sent nothing to say which host it wants"
+                ),
             )
         finally:
             self._inner.close()
@@ -165,7 +167,7 @@ class Connection:
         reader = await self._request(port)
         self._permission.check(host, port)
         if reader.connect or reader.target != Target(host, port):
-            raise Refused("mismatch", f"the request names {reader.target}, not {host}")
+            raise ConnectionRefused("mismatch", f"the request names {reader.target}, not {host}")
         return _Wanted(host, port, b"", _http_denied, reader)
 
     async def _explicit(self) -> _Wanted:
@@ -183,12 +185,12 @@ class Connection:
             while reader.target is None:
                 data = await self._inner.take()
                 if not data:
-                    raise Refused("bad_request", "the request is incomplete")
+                    raise ConnectionRefused("bad_request", "the request is incomplete")
                 await self._permission.turns.next()
                 reader.feed(data[:PART])
                 self._inner.put_back(data[PART:])
         except BadRequest as error:
-            raise Refused("bad_request", str(error)) from None
+            raise ConnectionRefused("bad_request", str(error)) from None
         return reader
 
     async def _socks(self) -> _Wanted:
@@ -199,7 +201,7 @@ class Connection:
             written, port = await reader.target()
             host = self._permission.name_of(normalise_host(written))
         except (BadSocks, ValueError) as error:
-            raise Refused("bad_request", str(error)) from None
+            raise ConnectionRefused("bad_request", str(error)) from None
         self._inner.put_back(reader.buffer)
         return _Wanted(host, port, reply(SUCCEEDED), _socks_denied)
 
@@ -230,7 +232,7 @@ class Connection:
                 async with asyncio.timeout(_CONNECT_S):
                     await loop.create_connection(lambda: outer, address, port)
                 return
-        raise Refused("unreachable", f"{host} does not answer")
+        raise ConnectionRefused("unreachable", f"{host} does not answer")
 
     async def _join(self, wanted: _Wanted, outer: Side) -> None:
         reader = wanted.request
@@ -253,7 +255,9 @@ class Connection:
         async with asyncio.timeout(_FIRST_BYTES_S):
             reader = await self._request(wanted.port)
         if reader.connect or reader.target != Target(wanted.host, wanted.port):
-            raise Refused("mismatch", f"the request names {reader.target}, not {wanted.host}")
+            raise ConnectionRefused(
+                "mismatch", f"the request names {reader.target}, not {wanted.host}"
+            )
         return reader
 
     async def _check_hello(self, wanted: _Wanted) -> None:
@@ -263,19 +267,23 @@ class Connection:
             while name is None:
                 more = await self._inner.take()
                 if not more:
-                    raise Refused("bad_request", "the TLS greeting is incomplete")
+                    raise ConnectionRefused("bad_request", "the TLS greeting is incomplete")
                 data += more
                 try:
                     name = server_name(data)
                 except NotTls as error:
-                    raise Refused("mismatch", f"port {wanted.port} is for TLS: {error}") from None
+                    raise ConnectionRefused(
+                        "mismatch", f"port {wanted.port} is for TLS: {error}"
+                    ) from None
         expected = "" if _is_address(wanted.host) else wanted.host
         if name != expected:
             named = name or "no host"
-            raise Refused("mismatch", f"the TLS greeting names {named}, not {wanted.host}")
+            raise ConnectionRefused(
+                "mismatch", f"the TLS greeting names {named}, not {wanted.host}"
+            )
         self._inner.put_back(data)
 
-    def _refuse(self, wanted: _Wanted, why: Refused) -> None:
+    def _refuse(self, wanted: _Wanted, why: ConnectionRefused) -> None:
         self._permission.refused(wanted.host, wanted.port, why)
         self._inner.send(wanted.denied(why))
 
@@ -300,20 +308,20 @@ def _unknown(address: str, port: int, permission: Permission) -> _Wanted:
     return _Wanted(permission.name_of(address), port, b"", denied)
 
 
-def _http_denied(why: Refused) -> bytes:
+def _http_denied(why: ConnectionRefused) -> bytes:
     status = {"unreachable": 502, "bad_request": 400}.get(why.code, 403)
     return refusal(status, f"tollgate: {why.reason}")
 
 
-def _tls_denied(why: Refused) -> bytes:
+def _tls_denied(why: ConnectionRefused) -> bytes:
     return b"" if why.code == "unreachable" else ALERT_ACCESS_DENIED
 
 
-def _socks_denied(why: Refused) -> bytes:
+def _socks_denied(why: ConnectionRefused) -> bytes:
     return reply(UNREACHABLE if why.code == "unreachable" else NOT_ALLOWED)
 
 
-def _closed(_why: Refused) -> bytes:
+def _closed(_why: ConnectionRefused) -> bytes:
     return b""
 
 

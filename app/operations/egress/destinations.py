@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Protocol
 
-from app.operations.egress.refusal import Destination, Refused
+from app.operations.egress.refusal import ConnectionRefused, Destination
 from app.operations.web.addresses import Reach
 from app.operations.web.network import AddressResolver
 
@@ -17,14 +17,14 @@ _MOST_KEPT = 4_000
 _RESOLVE_S = 10.0
 
 
-class Destinations(Protocol):
+class HostDestinations(Protocol):
     """Decides where hosts are reached."""
 
     async def of(self, host: str, port: int) -> Sequence[Destination]:
         """Return checked addresses of a normalised host, best first.
 
         Raises:
-            Refused: it has none, or one of them may not be reached.
+            ConnectionRefused: it has none, or one of them may not be reached.
         """
 
 
@@ -46,7 +46,7 @@ class CheckedDestinations:
         addresses = await self._addresses(host, port)
         for address in addresses:
             if (why := self._reach.refuses(address, port)) is not None:
-                raise Refused(
+                raise ConnectionRefused(
                     "address_refused",
                     f"{host} resolves to an address {why}; an operator can allow it with "
                     f"{self._setting}",
@@ -67,7 +67,7 @@ class CheckedDestinations:
         except (OSError, UnicodeError, TimeoutError):
             found = ()
         if not found:
-            raise Refused("unreachable", f"{host} has no address")
+            raise ConnectionRefused("unreachable", f"{host} has no address")
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
         self._kept[host] = monotonic() + _KEPT_S, found

@@ -15,9 +15,9 @@ from typing import Protocol
 
 import app
 from app.core.host_rules import HostRules
-from app.operations.egress.destinations import Destinations
+from app.operations.egress.destinations import HostDestinations
 from app.operations.egress.messages import MAX_BYTES, Message, decode, encode
-from app.operations.egress.refusal import Refused
+from app.operations.egress.refusal import ConnectionRefused
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import NetworkConnection
@@ -146,7 +146,7 @@ class EgressNetwork:
             self.dropped += 1
 
 
-class _Alive:
+class _ProxyAlive:
     """Started proxy process.
 
     Attributes:
@@ -170,10 +170,10 @@ class Egress:
         log: where connections are stored; set before the first network is opened.
     """
 
-    def __init__(self, destinations: Destinations) -> None:
+    def __init__(self, destinations: HostDestinations) -> None:
         self.log: ConnectionLog = Unrecorded()
         self._destinations = destinations
-        self._alive: _Alive | None = None
+        self._alive: _ProxyAlive | None = None
         self._networks: dict[int, EgressNetwork] = {}
         self._last = 0
         self._starting = asyncio.Lock()
@@ -227,18 +227,18 @@ class Egress:
         for task in self._answering:
             task.cancel()
 
-    async def _start(self) -> _Alive:
+    async def _start(self) -> _ProxyAlive:
         if self._closed:
             raise sandbox_unavailable("The network proxy is closed: the service is stopping")
         try:
             process, channel = await to_end(run_in(PROCESSES, _spawn))
         except OSError as error:
             raise sandbox_unavailable(f"Cannot start the network proxy: {error}") from None
-        alive = self._alive = _Alive(process, channel)
+        alive = self._alive = _ProxyAlive(process, channel)
         asyncio.get_running_loop().add_reader(channel.fileno(), self._readable, alive)
         return alive
 
-    async def _send(self, alive: _Alive, message: Message, descriptors: list[int]) -> None:
+    async def _send(self, alive: _ProxyAlive, message: Message, descriptors: list[int]) -> None:
         data = encode(message)
         async with alive.sending:
             while True:
@@ -249,7 +249,7 @@ class Egress:
                 else:
                     return
 
-    def _readable(self, alive: _Alive) -> None:
+    def _readable(self, alive: _ProxyAlive) -> None:
         for _ in range(100):
             try:
                 data = alive.channel.recv(MAX_BYTES)
@@ -267,7 +267,7 @@ class Egress:
                 self._lost(alive)
                 return
 
-    def _take(self, alive: _Alive, message: Message) -> None:
+    def _take(self, alive: _ProxyAlive, message: Message) -> None:
         if message["type"] == "question":
             task = asyncio.ensure_future(self._answer(alive, message))
             self._answering.add(task)
@@ -279,17 +279,17 @@ class Egress:
             if message["type"] == "ended":
                 del self._networks[message["session"]]
 
-    async def _answer(self, alive: _Alive, message: Message) -> None:
+    async def _answer(self, alive: _ProxyAlive, message: Message) -> None:
         verdict: Message = {"type": "verdict", "question": message["question"]}
         try:
             found = await self._destinations.of(message["host"], message["port"])
             verdict["destinations"] = [list(destination) for destination in found]
-        except Refused as why:
+        except ConnectionRefused as why:
             verdict |= {"refused": why.reason, "code": why.code}
         with suppress(OSError):
             await self._send(alive, verdict, [])
 
-    def _lost(self, alive: _Alive) -> None:
+    def _lost(self, alive: _ProxyAlive) -> None:
         """Forget a process that has ended, and end what it served."""
         if self._alive is not alive:
             return
@@ -307,7 +307,7 @@ class Egress:
             PROCESSES.submit(_reap, alive.process)
 
 
-async def _until_writable(alive: _Alive) -> None:
+async def _until_writable(alive: _ProxyAlive) -> None:
     """Return once the channel may take another message, or is closed."""
     loop = asyncio.get_running_loop()
     alive.writable.clear()

@@ -17,9 +17,9 @@ from contextlib import suppress
 
 import uvloop
 
-from app.core.host_rules import HostRules
+from app.core.host_rules import HostRules, parse_rule
 from app.operations.egress.messages import MAX_BYTES, Message, decode, encode
-from app.operations.egress.refusal import Destination, Refused
+from app.operations.egress.refusal import ConnectionRefused, Destination
 from app.operations.egress.session import EgressSession
 
 _MOST_WAITING = 100_000
@@ -80,7 +80,7 @@ class ProxyProcess:
 
         self._sessions[number] = EgressSession(
             control,
-            HostRules.of(message["hosts"]),
+            HostRules(tuple(parse_rule(text) for text in message["hosts"])),
             int(message["proxy_port"]),
             ask=ask,
             report=report,
@@ -111,7 +111,7 @@ class ProxyProcess:
         if answered is None or answered.done():
             return  # the program has gone
         if "refused" in message:
-            answered.set_exception(Refused(message["code"], str(message["refused"])))
+            answered.set_exception(ConnectionRefused(message["code"], str(message["refused"])))
         else:
             answered.set_result([(str(a), int(port)) for a, port in message["destinations"]])
 

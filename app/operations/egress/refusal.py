@@ -17,7 +17,7 @@ RefusalCode = Literal[
 ]
 
 
-class Refused(Exception):
+class ConnectionRefused(Exception):
     """A connection that is not made.
 
     Attributes:
@@ -31,8 +31,8 @@ class Refused(Exception):
         self.reason = reason
 
 
-def not_allowed(host: str, port: int | None) -> Refused:
+def not_allowed(host: str, port: int | None) -> ConnectionRefused:
     """Return the refusal of a host that is not on the list."""
     shown = f"[{host}]" if ":" in host else host
     named = shown if port is None else f"{shown}:{port}"
-    return Refused("not_allowed", f"{named} is not an allowed host of this project")
+    return ConnectionRefused("not_allowed", f"{named} is not an allowed host of this project")

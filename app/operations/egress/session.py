@@ -10,10 +10,10 @@ from time import monotonic
 from typing import cast
 
 from app.core.host_rules import HostRules
-from app.operations.egress.connection import Connection
+from app.operations.egress.connection import ProxiedConnection
 from app.operations.egress.dns import TcpQueries, answer, framed
 from app.operations.egress.messages import Message
-from app.operations.egress.refusal import Destination, Refused, not_allowed
+from app.operations.egress.refusal import ConnectionRefused, Destination, not_allowed
 from app.operations.egress.sides import Side
 from app.operations.egress.synthetic import SyntheticAddresses
 from app.operations.egress.turns import Turns
@@ -68,7 +68,7 @@ class EgressSession:
         self._servers: list[asyncio.Server] = []
         self._names: list[socket.socket] = []
         self._lookups: set[asyncio.Transport] = set()
-        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._connections: dict[asyncio.Task[None], ProxiedConnection] = {}
         self._begun: dict[int, float] = {}
         self._known: dict[Destination, tuple[float, Sequence[Destination]]] = {}
         self._refused_names: set[str] = set()
@@ -118,7 +118,7 @@ class EgressSession:
 
     def opened(self, host: str, port: int) -> int:
         if len(self._begun) >= MAX_AT_ONCE or self._last_number >= MAX_CONNECTIONS:
-            raise Refused("limit_exceeded", "the command has too many connections")
+            raise ConnectionRefused("limit_exceeded", "the command has too many connections")
         self._last_number += 1
         self._begun[self._last_number] = monotonic()
         self._report(
@@ -138,7 +138,7 @@ class EgressSession:
             }
         )
 
-    def refused(self, host: str, port: int, why: Refused) -> None:
+    def refused(self, host: str, port: int, why: ConnectionRefused) -> None:
         self._refusals += 1
         if self._refusals > _MOST_REFUSALS:
             return
@@ -230,7 +230,7 @@ class EgressSession:
         if self._ended or len(self._connections) >= 2 * MAX_AT_ONCE:
             side.abort()
             return
-        connection = Connection(self, side)
+        connection = ProxiedConnection(self, side)
         task = self._loop.create_task(connection.run())
         self._connections[task] = connection
         task.add_done_callback(self._done)

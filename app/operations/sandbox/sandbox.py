@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from app.core.errors import TollgateError
-from app.operations.egress.destinations import CheckedDestinations, Destinations
+from app.operations.egress.destinations import CheckedDestinations, HostDestinations
 from app.operations.egress.egress import Egress
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
@@ -56,7 +56,7 @@ class Sandbox:
         config: SandboxConfig | None = None,
         *,
         status: SandboxStatus | None = None,
-        destinations: Destinations | None = None,
+        destinations: HostDestinations | None = None,
     ) -> None:
         self.config = config or SandboxConfig()
         self.zygote = Zygote()
@@ -182,7 +182,7 @@ class Sandbox:
         await self.egress.close()
         await to_end(run_in(_REMOVALS, self._folders.close))
 
-    def _destinations(self) -> Destinations:
+    def _destinations(self) -> HostDestinations:
         networks = tuple(ipaddress.ip_network(text) for text in self.config.allow_networks)
         reach = Reach(networks, lambda: self.config.own_ports)
         return CheckedDestinations(SystemResolver(_RESOLVING), reach, "sandbox.allow_networks")

@@ -33,6 +33,14 @@ def _host(text: str) -> str:
     return text.strip()
 
 
+def _hosts(texts: list[str]) -> list[str]:
+    try:
+        HostRules.of(texts)
+    except ValueError as error:
+        raise FieldError(str(error), code="invalid_value") from None
+    return texts
+
+
 HostText = Annotated[str, Field(max_length=300), AfterValidator(_host)]
 
 
@@ -52,7 +60,7 @@ class ShellArgs(ToolArgs):
         description="Return immediately; use `process` to read its output and stop it.",
     )
     pty: bool = Field(default=False, description="Run it in a terminal.")
-    allow_hosts: list[HostText] = Field(
+    allow_hosts: Annotated[list[HostText], AfterValidator(_hosts)] = Field(
         default=[],
         max_length=MAX_HOSTS,
         description="Hosts to reach besides those of the project, such as `example.com`, "

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from app.core.host_rules import HostRules
-from app.operations.egress.refusal import Destination, Refused
+from app.operations.egress.refusal import ConnectionRefused, Destination
 from app.operations.protocols.processes import (
     ExitReason,
     NetworkConnection,
@@ -28,7 +28,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Hosts:
-    """`Destinations` that leads hosts to servers of the test."""
+    """`HostDestinations` that leads hosts to servers of the test."""
 
     def __init__(self) -> None:
         self.asked: list[Destination] = []
@@ -37,7 +37,7 @@ class Hosts:
     async def of(self, host: str, port: int) -> Sequence[Destination]:
         self.asked.append((host, port))
         if (host, port) not in self.places:
-            raise Refused("unreachable", f"{host} has no address")
+            raise ConnectionRefused("unreachable", f"{host} has no address")
         return [self.places[host, port]]
 
     @asynccontextmanager

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.operations.egress.destinations import CheckedDestinations
-from app.operations.egress.refusal import Refused
+from app.operations.egress.refusal import ConnectionRefused
 from app.operations.web.addresses import Reach
 
 PUBLIC, PRIVATE = "93.184.216.34", "10.1.2.3"
@@ -48,7 +48,7 @@ async def test_a_second_answer_of_the_name_server_has_no_effect():
 @pytest.mark.requirement("WB-05")
 async def test_one_address_that_is_refused_refuses_the_host():
     for answer in ([PUBLIC, PRIVATE], ["::1", PUBLIC], ["::ffff:10.0.0.1"]):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ConnectionRefused) as refused:
             await destinations(Names(answer)).of("a.example", 443)
         assert refused.value.code == "address_refused"
         assert "sandbox.allow_networks" in refused.value.reason
@@ -58,19 +58,19 @@ async def test_one_address_that_is_refused_refuses_the_host():
 async def test_a_listed_network_may_be_reached_but_never_the_service_itself():
     found = destinations(Names([PRIVATE]), "10.0.0.0/8", own=frozenset({8000}))
     assert await found.of("a.example", 443) == [(PRIVATE, 443)]
-    with pytest.raises(Refused):
+    with pytest.raises(ConnectionRefused):
         await found.of("a.example", 8000)
 
 
 async def test_an_address_needs_no_resolver_and_is_checked_too():
     names = Names()
     assert await destinations(names).of(PUBLIC, 443) == [(PUBLIC, 443)]
-    with pytest.raises(Refused):
+    with pytest.raises(ConnectionRefused):
         await destinations(names).of("169.254.169.254", 80)
     assert names.asked == []
 
 
 async def test_a_host_without_an_address_is_unreachable():
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ConnectionRefused) as refused:
         await destinations(Names()).of("a.example", 443)
     assert refused.value.code == "unreachable"

@@ -15,7 +15,7 @@ from app.core.errors import ToolFailed
 from app.core.host_rules import HostRules
 from app.operations.egress.egress import Egress
 from app.operations.egress.messages import Message
-from app.operations.egress.refusal import Destination, Refused, not_allowed
+from app.operations.egress.refusal import ConnectionRefused, Destination, not_allowed
 from app.operations.egress.session import LAST, EgressSession
 from tests.operations.egress.servers import Hosts
 
@@ -33,7 +33,7 @@ class Service:
     async def ask(self, host: str, _port: int) -> Sequence[Destination]:
         self.asked += 1
         await self.answers.wait()
-        raise Refused("unreachable", f"{host} has no address")
+        raise ConnectionRefused("unreachable", f"{host} has no address")
 
 
 @contextlib.contextmanager
@@ -81,7 +81,7 @@ async def test_a_network_asks_for_a_few_hosts_at_once() -> None:
         await asyncio.wait(asking)
 
     assert service.asked == 10
-    assert [isinstance(one.exception(), Refused) for one in asking[1:]] == [True] * 9
+    assert [isinstance(one.exception(), ConnectionRefused) for one in asking[1:]] == [True] * 9
 
 
 async def test_sockets_that_arrive_with_the_end_of_a_sandbox_are_closed() -> None:

@@ -64,6 +64,16 @@ async def test_a_narrowed_workspace_has_none(sandbox: Sandbox, tmp_path: Path):
     assert not (tmp_path / "caches/a").exists()
 
 
+def replace(home: str, target: Path | None) -> None:
+    """Put a link to `target` in the place of the cache, or a file."""
+    place = Path(home, ".cache")
+    place.rmdir()
+    if target is None:
+        place.write_text("")
+    else:
+        place.symlink_to(target)
+
+
 @pytest.mark.parametrize("kind", ["link", "file"])
 async def test_what_takes_the_place_of_the_cache_is_not_followed(
     kind: str, sandbox: Sandbox, tmp_path: Path
@@ -71,12 +81,7 @@ async def test_what_takes_the_place_of_the_cache_is_not_followed(
     outside = tmp_path / "a" / "outside"
     outside.mkdir(parents=True)
     operations = opened(sandbox, tmp_path / "a", "a")
-    place = Path((await said(operations, "echo $HOME")).strip(), ".cache")
-    place.rmdir()
-    if kind == "link":
-        place.symlink_to(outside)
-    else:
-        place.write_text("")
+    replace((await said(operations, "echo $HOME")).strip(), outside if kind == "link" else None)
     await said(operations, "echo x > ~/.cache/file; echo x > ~/.cache")
     assert list((tmp_path / "caches/a").iterdir()) == []
 
