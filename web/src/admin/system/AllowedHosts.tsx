@@ -9,6 +9,8 @@ import css from "../parts/parts.module.css";
 import { linesOf, withHost } from "./hosts";
 
 interface Props {
+  /** The form was opened for this field. */
+  isFirst?: boolean;
   /** One host per line. */
   value: string;
   onChange: (value: string) => void;
@@ -17,7 +19,7 @@ interface Props {
   error: ReactNode;
 }
 
-export function AllowedHosts({ value, onChange, hasPorts, error }: Props) {
+export function AllowedHosts({ isFirst = false, value, onChange, hasPorts, error }: Props) {
   const { t } = useTexts();
   const presets = useQuery({
     queryKey: ["network-presets"],
@@ -31,6 +33,7 @@ export function AllowedHosts({ value, onChange, hasPorts, error }: Props) {
     <div>
       <Textarea
         label={t("system.hosts")}
+        data-autofocus={isFirst || undefined}
         description={t(isClosed ? "system.hosts.closed" : "system.hosts.help")}
         classNames={{ input: "mono" }}
         autosize
@@ -45,7 +48,7 @@ export function AllowedHosts({ value, onChange, hasPorts, error }: Props) {
       />
       {presets.data !== undefined && (
         <fieldset className={css.presets} aria-label={t("system.hosts.presets")}>
-          {presets.data.map(({ name, hosts }) => (
+          {presets.data.presets.map(({ name, hosts }) => (
             <Button
               key={name}
               size="compact-xs"
