@@ -1,7 +1,7 @@
 /** The hosts that commands of a project can connect to, and presets to add to them. */
 import { Button, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { api, data } from "../../api/client";
 import { useTexts } from "../../i18n";
 import { visible } from "../../shared/visible";
@@ -26,12 +26,21 @@ export function AllowedHosts({ isFirst = false, value, onChange, hasPorts, error
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: () => data(api.GET("/api/v1/admin/network/presets")),
   });
+  // The form may come after its dialog has opened, which looks for the field only then.
+  const input = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const field = input.current;
+    if (!isFirst || field === null) return;
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  }, [isFirst]);
   const lines = linesOf(value);
   // What stands there already can still be taken out.
   const isClosed = hasPorts && lines.length === 0;
   return (
     <div>
       <Textarea
+        ref={input}
         label={t("system.hosts")}
         data-autofocus={isFirst || undefined}
         description={t(isClosed ? "system.hosts.closed" : "system.hosts.help")}
