@@ -87,13 +87,17 @@ function Rows({ rows }: { rows: readonly NetworkUse[] }) {
           <Table.Tbody>
             {rows.map((row, index) => (
               <Table.Tr key={index}>
-                <Table.Td className="foreign mono">{visible(placeOf(row.host, row.port))}</Table.Td>
+                <Table.Td className={`foreign mono ${css.host}`}>
+                  {visible(placeOf(row.host, row.port))}
+                </Table.Td>
                 <Table.Td>{verdictSaid(t, row.verdict)}</Table.Td>
                 <Table.Td>{row.connections.toLocaleString(language)}</Table.Td>
                 <Table.Td className={css.size}>{bytes(row.up, language)}</Table.Td>
                 <Table.Td className={css.size}>{bytes(row.down, language)}</Table.Td>
                 {rows.some(isRefused) && (
-                  <Table.Td>{row.reason !== "" && <Reason row={row} />}</Table.Td>
+                  <Table.Td className={css.why}>
+                    {row.reason !== "" && <Reason row={row} />}
+                  </Table.Td>
                 )}
               </Table.Tr>
             ))}

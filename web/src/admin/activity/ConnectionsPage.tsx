@@ -85,6 +85,7 @@ export default function ConnectionsPage() {
             key={name}
             size="xs"
             type="datetime-local"
+            className={css.span ?? ""}
             label={t(`connections.${name}` as TextKey)}
             value={typed[name] ?? ""}
             onChange={(event) => type(name, event.currentTarget.value)}
@@ -120,7 +121,7 @@ export default function ConnectionsPage() {
                 end: true,
                 cell: (row) => moved(row, duration(row.duration_s * 1000, language)),
               },
-              { head: t("connections.who"), cell: (row) => <Who row={row} /> },
+              { head: t("field.agent"), cell: (row) => <Who row={row} /> },
               { head: t("connections.call"), cell: (row) => <Origin row={row} /> },
             ]}
           />
@@ -139,7 +140,7 @@ function Place({ row }: { row: Row }) {
   const { may } = useIdentity();
   const canAllow = row.code === "not_allowed" && row.project_id !== null && may("admin");
   return (
-    <>
+    <div className={css.anywhere}>
       <Foreign mono>{placeOf(row.host, row.port)}</Foreign>
       {row.reason !== null && (
         <div className={css.under}>
@@ -147,7 +148,7 @@ function Place({ row }: { row: Row }) {
         </div>
       )}
       {canAllow && <Allow project={row.project_id ?? ""} rule={ruleFor(row.host, row.port)} />}
-    </>
+    </div>
   );
 }
 
@@ -178,7 +179,14 @@ function AllowForm({ project, rule, ends }: { project: string; rule: string; end
     <Loaded query={query}>
       {(found) => (
         <div className={css.stack}>
-          <p className={css.note}>{t("connections.allow.added", { host: visible(rule) })}</p>
+          <p className={css.note}>
+            {t(
+              found.allowed_hosts.includes(rule)
+                ? "connections.allow.listed"
+                : "connections.allow.added",
+              { host: visible(rule) },
+            )}
+          </p>
           <ProjectForm
             key={round}
             project={found}
@@ -191,6 +199,7 @@ function AllowForm({ project, rule, ends }: { project: string; rule: string; end
   );
 }
 
+/** The agent, and for whom and where it worked. */
 function Who({ row }: { row: Row }) {
   return (
     <>
@@ -209,7 +218,7 @@ function Origin({ row }: { row: Row }) {
   return (
     <>
       {row.session_id !== null && isOpen && (
-        <Link className={css.link} to={`/chat/${row.session_id}`}>
+        <Link className={`${css.link} ${css.nowrap}`} to={`/chat/${row.session_id}`}>
           {t("sessions.open")}
         </Link>
       )}

@@ -1,12 +1,15 @@
 /** Rows of connections: what is asked for, and the host that would allow one. */
 import { placeOf } from "../../renderers/network";
 
+/** What a field for a time holds. */
+const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
+
 /** Filters as the service reads them: times of the reader's clock become moments. */
 export function askedOf(wanted: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(wanted).flatMap(([name, value]) => {
       if (name !== "since" && name !== "until") return [[name, value]];
-      const moment = new Date(value);
+      const moment = new Date(MINUTE.test(value) ? value : "");
       return Number.isNaN(moment.getTime()) ? [] : [[name, moment.toISOString()]];
     }),
   );

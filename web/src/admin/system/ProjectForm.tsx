@@ -48,6 +48,7 @@ export function ProjectForm({ project, allow, ends }: Props) {
   const hosts = () => ({ allowed_hosts: linesOf(fields.hosts) });
   const hasPorts = fields.ports.length > 0;
   const hasHosts = linesOf(fields.hosts).length > 0;
+  const isClosed = hasHosts && !hasPorts && !isGiven;
   return (
     <SaveForm
       {...ends}
@@ -84,9 +85,9 @@ export function ProjectForm({ project, allow, ends }: Props) {
         />
         <TagsInput
           label={t("system.ports")}
-          description={t(hasHosts && !hasPorts ? "system.ports.closed" : "system.ports.help")}
+          description={t(isClosed ? "system.ports.closed" : "system.ports.help")}
           acceptValueOnBlur
-          disabled={hasHosts && !hasPorts && !isGiven}
+          disabled={isClosed}
           {...given}
           {...names("ports")}
         />

@@ -12,8 +12,7 @@ export const connections = {
   "connections.since": ["From", "起始时间"],
   "connections.until": ["Until", "截止时间"],
   "connections.duration": ["Duration", "持续时间"],
-  "connections.who": ["Agent, user, project", "智能体、用户、项目"],
-  "connections.call": ["Session, call", "会话、调用"],
+  "connections.call": ["Call", "调用"],
   "connections.empty": [
     "No connections yet. Commands of a project with allowed hosts are listed here.",
     "还没有连接。项目设有允许的主机后，其命令的连接会列在这里。",
@@ -21,7 +20,11 @@ export const connections = {
   "connections.allow": ["Allow…", "允许…"],
   "connections.allow.title": ["Allow a host in project {name}", "在项目 {name} 中允许主机"],
   "connections.allow.added": [
-    "{host} was added to the allowed hosts below. It applies to the next command after you save.",
+    "{host} is added to the allowed hosts below. Save to allow it from the next command on.",
     "已将 {host} 加入下方允许的主机；保存后对下一条命令生效。",
+  ],
+  "connections.allow.listed": [
+    "{host} is already among the allowed hosts of this project.",
+    "{host} 已在此项目允许的主机之中。",
   ],
 } as const satisfies Record<string, readonly [string, string?]>;
