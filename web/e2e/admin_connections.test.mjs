@@ -153,5 +153,10 @@ test("connections are listed and narrowed down, and a refused host is allowed", 
     await press(dialog, "Save");
     await dialog.waitFor({ state: "detached" });
     assert.equal((await hostsOf()).includes(REFUSED), true);
+    await press(page, `Allow…: ${REFUSED}`);
+    await dialog.getByText(`${REFUSED} is already among the allowed hosts`).waitFor();
+    await page.keyboard.press("Escape");
+    const button = page.getByRole("button", { name: `Allow…: ${REFUSED}` });
+    await reads(() => button.evaluate((one) => one === document.activeElement), true);
   });
 });

@@ -26,7 +26,9 @@ export function ProjectForm({ project, allow, ends }: Props) {
   const listed = (project?.allowed_hosts ?? []).join("\n");
   // All but the hosts of the project from the settings is changed there.
   const isGiven = project !== null && !project.stored;
-  const given = isGiven ? ({ readOnly: true, variant: "filled" } as const) : {};
+  const given = isGiven ? { readOnly: true, classNames: { input: css.given ?? "" } } : {};
+  const help = (text: string) => (isGiven ? undefined : text);
+  const empty = isGiven ? t("common.none") : "";
   const { fields, put, text, tick, names } = useFields({
     name: project?.name ?? "",
     root: project?.root ?? "",
@@ -78,16 +80,17 @@ export function ProjectForm({ project, allow, ends }: Props) {
         />
         <TextInput
           label={t("system.folder")}
-          description={t("system.folder.help")}
+          description={help(t("system.folder.help"))}
           required={!isGiven}
           {...given}
           {...text("root")}
         />
         <TagsInput
           label={t("system.ports")}
-          description={t(isClosed ? "system.ports.closed" : "system.ports.help")}
+          description={help(t(isClosed ? "system.ports.closed" : "system.ports.help"))}
           acceptValueOnBlur
           disabled={isClosed}
+          placeholder={fields.ports.length === 0 ? empty : ""}
           {...given}
           {...names("ports")}
         />
@@ -100,14 +103,15 @@ export function ProjectForm({ project, allow, ends }: Props) {
         />
         <TagsInput
           label={t("system.unprotected")}
-          description={t("system.unprotected.help")}
+          description={help(t("system.unprotected.help"))}
           acceptValueOnBlur
+          placeholder={fields.unprotected.length === 0 ? empty : ""}
           {...given}
           {...names("unprotected")}
         />
         <Checkbox
           label={t("system.restricted")}
-          description={t("system.restricted.help")}
+          description={help(t("system.restricted.help"))}
           disabled={isGiven}
           {...tick("restricted")}
         />
