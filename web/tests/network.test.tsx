@@ -16,7 +16,7 @@ import {
   reasonsOf,
   refusalsOf,
   usedIn,
-} from "../src/renderers/network";
+} from "../src/renderers/networkUse";
 import { golden, log } from "./golden";
 
 afterEach(cleanup);

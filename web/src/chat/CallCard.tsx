@@ -22,7 +22,7 @@ import { renderers } from "../renderers/builtin";
 import { bytes, contentText, isObject } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
 import { Refusals } from "../renderers/Network";
-import { readNetwork, refusalsOf } from "../renderers/network";
+import { readNetwork, refusalsOf } from "../renderers/networkUse";
 import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
 import { FieldList } from "../shell/FieldList";

@@ -1,7 +1,7 @@
 /** Which calls stand together as "Used N tools". */
 import type { Placed, SessionState } from "../events/model";
 import { text } from "../renderers/data";
-import { refusalsOf } from "../renderers/network";
+import { refusalsOf } from "../renderers/networkUse";
 
 export type Drawn =
   | { kind: "one"; item: Placed }

@@ -7,7 +7,7 @@ import { refusalSaid, verdictSaid } from "../i18n/networkWords";
 import { visible } from "../shared/visible";
 import { Lines } from "../shell/Said";
 import { bytes } from "./data";
-import { isRefused, type NetworkUse, placeOf, reasonsOf, usedIn } from "./network";
+import { isRefused, type NetworkUse, placeOf, reasonsOf, usedIn } from "./networkUse";
 import css from "./renderers.module.css";
 
 const MOST_REASONS = 3;

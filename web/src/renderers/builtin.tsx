@@ -15,7 +15,7 @@ import {
 import { countOf, FindingsBody, type Place, readFindings } from "./Findings";
 import { JsonTree } from "./JsonTree";
 import { Network } from "./Network";
-import { type NetworkUse, readNetwork } from "./network";
+import { type NetworkUse, readNetwork } from "./networkUse";
 import { Output } from "./Output";
 import { Registry } from "./registry";
 import css from "./renderers.module.css";

@@ -8,7 +8,7 @@ import { duration } from "../../chat/Duration";
 import { type TextKey, useTexts } from "../../i18n";
 import { refusalSaid, verdictSaid } from "../../i18n/networkWords";
 import { bytes } from "../../renderers/data";
-import { placeOf } from "../../renderers/network";
+import { placeOf } from "../../renderers/networkUse";
 import { visible } from "../../shared/visible";
 import { useIdentity } from "../../shell/identity";
 import { Lines } from "../../shell/Said";

@@ -1,5 +1,5 @@
 /** Rows of connections: what is asked for, and the host that would allow one. */
-import { placeOf } from "../../renderers/network";
+import { placeOf } from "../../renderers/networkUse";
 
 /** What a field for a time holds. */
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
