@@ -21,7 +21,7 @@ const PAGES = [
   ...["tools", "tools/tool/bash", "rules", "rules/new", "rules/fatigue", "grants"],
   ...["approvers", "approvers/groups", "approvers/substitutes"],
   ...["agents", "agents/writer", "tokens"],
-  ...["audit", "queries", "usage"],
+  ...["audit", "queries", "connections", "usage"],
   ...["skills", "memory", "sources", "forum"],
   ...["schedules", "triggers", "channels"],
   ...["notifications", "notifications/subscriptions"],

@@ -4,6 +4,7 @@
                                data, shop; ends with its input
     python e2e/service.py broken    the same with plugins and a hook that do not work
     python e2e/service.py answers    the same with calls that people approved or declined before
+    python e2e/service.py loopback    the same with loopback as a network of allowed hosts
     python e2e/service.py push=ORIGIN    the same with a push service that may be on loopback
 
 Each line of input lets a message go on that has stopped in its middle (the scene `half`).
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from app.config.push import PushSettings
-from app.config.sections import HookSettings
+from app.config.sections import HookSettings, SandboxSettings
 from app.config.sources import SourceSettings
 from tests.support.answered_calls import Answered, record
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
@@ -147,6 +148,7 @@ async def main() -> None:
                 anthropic_api_key="none",
                 anthropic_base_url=model.base_url,
                 push=PushSettings(trusted_origins=_push_services()),
+                **(_loopback() if "loopback" in sys.argv else {}),
                 **(_broken(folder / "plugins") if "broken" in sys.argv else {}),
             )
             async with serving(settings) as running:
@@ -166,6 +168,11 @@ async def main() -> None:
 
 def _push_services() -> list[str]:
     return [word.removeprefix("push=") for word in sys.argv if word.startswith("push=")]
+
+
+def _loopback() -> dict[str, Any]:
+    """Commands may reach an allowed host here, so that no scene needs a network."""
+    return {"sandbox": SandboxSettings(warm_workers=0, allow_networks=["127.0.0.0/8"])}
 
 
 def _broken(folder: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 import {
   BellRing,
   Bot,
+  Cable,
   CalendarClock,
   ChartColumn,
   Database,
@@ -75,6 +76,7 @@ const POLICIES: readonly AdminPage[] = [
 const ACTIVITY: readonly AdminPage[] = [
   of("audit", ScrollText, () => import("./activity/AuditPage"), "audit:read"),
   of("queries", FileSearch, () => import("./activity/QueriesPage"), "audit:read"),
+  of("connections", Cable, () => import("./activity/ConnectionsPage"), "audit:read"),
   of("usage", ChartColumn, () => import("./activity/UsagePage")),
 ];
 

@@ -21,6 +21,8 @@ import { fieldProblems } from "../i18n/fieldWords";
 import { renderers } from "../renderers/builtin";
 import { bytes, contentText, isObject } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
+import { Refusals } from "../renderers/Network";
+import { readNetwork, refusalsOf } from "../renderers/networkUse";
 import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
 import { FieldList } from "../shell/FieldList";
@@ -69,6 +71,7 @@ function Card({ call, folded }: { call: Call; folded: boolean }) {
   const panel = useId();
   const over = isOver(call);
   const failed = over && !["success", "skipped"].includes(call.status);
+  const refused = refusalsOf(call.raw);
   const hasPicture = call.raw?.type === "image";
   const suggested = call.status === "running" || failed || call.subagents.length > 0 || hasPicture;
   const [chosen, choose] = useChosen(call.id);
@@ -119,6 +122,11 @@ function Card({ call, folded }: { call: Call; folded: boolean }) {
         <Arrow size={15} aria-hidden className={css.arrow} />
       </UnstyledButton>
       <ApprovedBy call={call} policed />
+      {over && !open && refused.length > 0 && (
+        <div className={css.refused}>
+          <Refusals rows={refused} />
+        </div>
+      )}
       {call.progress !== null && !over && <Reported call={call} />}
       <div id={panel} hidden={!open}>
         {open && <Details call={call} body={drawn?.body ?? null} />}
@@ -224,6 +232,14 @@ function Facts({ call }: { call: Call }) {
           </>
         )}
       </dl>
+      {may("audit:read") && call.raw !== null && readNetwork(call.raw.data).length > 0 && (
+        <Link
+          to={`/admin/connections?operation_id=${encodeURIComponent(call.id)}`}
+          className={css.rule ?? ""}
+        >
+          {t("network.all")}
+        </Link>
+      )}
       {may("admin") && isOver(call) && (
         <Link
           to={`/admin/rules/new?call=${encodeURIComponent(call.id)}`}

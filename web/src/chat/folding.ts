@@ -1,6 +1,7 @@
 /** Which calls stand together as "Used N tools". */
 import type { Placed, SessionState } from "../events/model";
 import { text } from "../renderers/data";
+import { refusalsOf } from "../renderers/networkUse";
 
 export type Drawn =
   | { kind: "one"; item: Placed }
@@ -38,12 +39,14 @@ function markOf(
     return seen ? "." : "-";
   }
   const call = item.kind === "call" ? calls.get(item.id) : undefined;
-  // What failed, waits or was not allowed stays in sight; so do pictures and sub-agents.
+  // What failed, waits or was not allowed stays in sight; so do pictures, sub-agents and commands
+  // with a connection that was refused.
   const quiet =
     call !== undefined &&
     (call.status === "success" || call.status === "skipped") &&
     call.raw?.type !== "image" &&
     call.subagents.length === 0 &&
+    refusalsOf(call.raw).length === 0 &&
     !kept.has(call.id);
   return quiet ? "f" : ".";
 }

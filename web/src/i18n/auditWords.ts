@@ -49,6 +49,7 @@ export const KINDS: Pairs = {
   "memory.forgotten": ["Memories deleted", "忘记记忆"],
   "memory.imported": ["Memories imported", "导入记忆"],
   "memory.undone": ["Memories reverted", "撤回记忆"],
+  "network.trimmed": ["Old connections deleted", "清理旧连接"],
   "notification.link": ["Chat account linked", "关联聊天账号"],
   "notification.link_code": ["Code for a chat account created", "生成聊天账号关联码"],
   "notification.unlink": ["Chat account unlinked", "取消关联聊天账号"],

@@ -14,6 +14,8 @@ import {
 } from "./Files";
 import { countOf, FindingsBody, type Place, readFindings } from "./Findings";
 import { JsonTree } from "./JsonTree";
+import { Network } from "./Network";
+import { type NetworkUse, readNetwork } from "./networkUse";
 import { Output } from "./Output";
 import { Registry } from "./registry";
 import css from "./renderers.module.css";
@@ -23,6 +25,7 @@ interface Terminal {
   stderr: string;
   exitCode: number | null;
   reason: string;
+  network: readonly NetworkUse[];
 }
 
 function TerminalBody({ value }: { value: Terminal }) {
@@ -39,6 +42,7 @@ function TerminalBody({ value }: { value: Terminal }) {
       {value.exitCode !== null && value.exitCode !== 0 && (
         <p className={css.quiet}>{t("output.exit", { code: value.exitCode })}</p>
       )}
+      {value.network.length > 0 && <Network rows={value.network} />}
     </div>
   );
 }
@@ -52,6 +56,7 @@ function readTerminal(data: unknown): Terminal | null {
     stderr: text(data.stderr),
     exitCode: number(data.exit_code),
     reason: text(data.reason),
+    network: readNetwork(data),
   };
 }
 

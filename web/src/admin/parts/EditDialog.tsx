@@ -15,12 +15,14 @@ interface Props {
   label: string;
   /** Names the row for whoever hears the page. */
   about?: string;
+  /** Of the dialog; else the button's words. */
+  title?: string;
   /** It makes something new: the button of the page. */
   isNew?: boolean;
   children: (ends: FormEnds) => ReactNode;
 }
 
-export function EditDialog({ label, about, isNew = false, children }: Props) {
+export function EditDialog({ label, about, title, isNew = false, children }: Props) {
   const { t } = useTexts();
   const queries = useQueryClient();
   const [open, setOpen] = useState(false);
@@ -42,7 +44,7 @@ export function EditDialog({ label, about, isNew = false, children }: Props) {
       <Modal
         opened={open}
         onClose={() => setOpen(false)}
-        title={about === undefined ? label : `${label}: ${about}`}
+        title={title ?? (about === undefined ? label : `${label}: ${about}`)}
         size="lg"
         closeButtonProps={{ "aria-label": t("common.close") }}
       >

@@ -4,13 +4,15 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { type ReactNode, useState } from "react";
 import css from "./parts.module.css";
 
-/** What is asked for: only fields in which something stands. */
-export function useFilters<Name extends string>(): {
+/** What is asked for: only fields in which something stands. `first` stands there at first. */
+export function useFilters<Name extends string>(
+  first: Partial<Record<Name, string>> = {},
+): {
   typed: Partial<Record<Name, string>>;
   wanted: Record<string, string>;
   type: (name: Name, value: string) => void;
 } {
-  const [typed, setTyped] = useState<Partial<Record<Name, string>>>({});
+  const [typed, setTyped] = useState(first);
   const [rested] = useDebouncedValue(typed, 300);
   return {
     typed,

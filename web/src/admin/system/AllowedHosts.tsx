@@ -1,7 +1,7 @@
 /** The hosts that commands of a project can connect to, and presets to add to them. */
 import { Button, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { api, data } from "../../api/client";
 import { useTexts } from "../../i18n";
 import { visible } from "../../shared/visible";
@@ -9,6 +9,8 @@ import css from "../parts/parts.module.css";
 import { linesOf, withHost } from "./hosts";
 
 interface Props {
+  /** The form was opened for this field. */
+  isFirst?: boolean;
   /** One host per line. */
   value: string;
   onChange: (value: string) => void;
@@ -17,20 +19,30 @@ interface Props {
   error: ReactNode;
 }
 
-export function AllowedHosts({ value, onChange, hasPorts, error }: Props) {
+export function AllowedHosts({ isFirst = false, value, onChange, hasPorts, error }: Props) {
   const { t } = useTexts();
   const presets = useQuery({
     queryKey: ["network-presets"],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: () => data(api.GET("/api/v1/admin/network/presets")),
   });
+  // The form may come after its dialog has opened, which looks for the field only then.
+  const input = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const field = input.current;
+    if (!isFirst || field === null) return;
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  }, [isFirst]);
   const lines = linesOf(value);
   // What stands there already can still be taken out.
   const isClosed = hasPorts && lines.length === 0;
   return (
     <div>
       <Textarea
+        ref={input}
         label={t("system.hosts")}
+        data-autofocus={isFirst || undefined}
         description={t(isClosed ? "system.hosts.closed" : "system.hosts.help")}
         classNames={{ input: "mono" }}
         autosize
@@ -45,7 +57,7 @@ export function AllowedHosts({ value, onChange, hasPorts, error }: Props) {
       />
       {presets.data !== undefined && (
         <fieldset className={css.presets} aria-label={t("system.hosts.presets")}>
-          {presets.data.map(({ name, hosts }) => (
+          {presets.data.presets.map(({ name, hosts }) => (
             <Button
               key={name}
               size="compact-xs"

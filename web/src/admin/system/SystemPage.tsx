@@ -229,12 +229,12 @@ function Projects() {
               },
               {
                 head: t("field.actions"),
-                cell: (project) =>
-                  project.stored && (
-                    <div className={css.actions}>
-                      <EditDialog label={t("common.edit")} about={project.name}>
-                        {(ends) => <ProjectForm project={project} ends={ends} />}
-                      </EditDialog>
+                cell: (project) => (
+                  <div className={css.actions}>
+                    <EditDialog label={t("common.edit")} about={project.name}>
+                      {(ends) => <ProjectForm project={project} ends={ends} />}
+                    </EditDialog>
+                    {project.stored && (
                       <AskFirst
                         label={t("common.delete")}
                         about={project.name}
@@ -251,8 +251,9 @@ function Projects() {
                         }
                         onDone={() => void projects.refetch()}
                       />
-                    </div>
-                  ),
+                    )}
+                  </div>
+                ),
               },
             ]}
           />

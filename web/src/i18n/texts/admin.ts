@@ -1,5 +1,6 @@
 /** Texts of the admin pages: [English, Chinese]. */
 import { agents } from "./admin/agents";
+import { connections } from "./admin/connections";
 import { decisions } from "./admin/decisions";
 import { installation } from "./admin/installation";
 import { outside } from "./admin/outside";
@@ -14,5 +15,6 @@ export const admin = {
   ...work,
   ...sources,
   ...outside,
+  ...connections,
   ...installation,
 } as const satisfies Record<string, readonly [string, string?]>;

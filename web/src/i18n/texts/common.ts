@@ -24,6 +24,7 @@ export const common = {
   "admin.tokens": ["Access tokens", "访问令牌"],
   "admin.system": ["System", "系统"],
   "admin.queries": ["Database queries", "数据库查询"],
+  "admin.connections": ["Connections", "网络连接"],
   "admin.sources": ["Data sources", "数据源"],
   "admin.tools": ["Tools", "工具"],
   "admin.audit": ["Audit log", "审计"],

@@ -344,6 +344,10 @@ export const outside = {
     "Allow a system folder, a home folder, or one that contains the service's data",
     "允许系统目录、主目录或包含服务数据的目录",
   ],
+  "system.project.given": [
+    "Only the allowed hosts can be changed here. The rest of this project comes from the settings of the service.",
+    "此处只能更改允许的主机；此项目的其余内容来自服务的设置。",
+  ],
   "system.project.new": ["New project", "新建项目"],
   "system.project.delete.what": [
     "Tools can no longer work in “{name}”. Its folder is kept, and its sessions stay readable.",
