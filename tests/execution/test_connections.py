@@ -67,9 +67,9 @@ async def test_a_connection_is_in_the_result_and_a_row_of_its_call(lab: Lab, por
     outcome = await run(lab, "python3 ask.py")
 
     assert outcome.result.data["stdout"] == "ping\n"
-    (told,) = outcome.result.data["network"]
-    assert (told["host"], told["port"], told["verdict"]) == ("127.0.0.1", port, "allowed")
-    assert (told["connections"], told["bytes_up"], told["bytes_down"]) == (1, 4, 4)
+    (shown,) = outcome.result.data["network"]
+    assert (shown["host"], shown["port"], shown["verdict"]) == ("127.0.0.1", port, "allowed")
+    assert (shown["connections"], shown["bytes_up"], shown["bytes_down"]) == (1, 4, 4)
     (row,) = await lab.rows(CONNECTIONS)
     assert row[:6] == ("127.0.0.1", port, "allowed", None, 4, 4)
     assert row[6:9] == (outcome.operation_id, lab.session.id, "ann")

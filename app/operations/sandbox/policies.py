@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from app.operations.egress.egress import PROXY_PORT
@@ -23,34 +24,43 @@ _USUAL_PORTS = (22, 80, 443)
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
-def command_policy(
-    config: SandboxConfig,
-    status: LevelStatus,
-    limits: ProcessLimits,
-    *,
-    writable: tuple[str, ...],
-    program: str,
-    narrowed: str | None = None,
-    network: Network = NO_NETWORK,
-    readable: tuple[str, ...] = (),
-    read_only: tuple[str, ...] = (),
-    temporary: str | None = None,
-    cache: str | None = None,
-    level: Level = "bash",
-) -> Policy:
-    """Return the policy of a workspace's programs: its folders, and its allowed network.
+@dataclass(frozen=True, slots=True)
+class ProgramFolders:
+    """Folders of a workspace's program.
 
-    Args:
+    Attributes:
         narrowed: the workspace's root, if only folders in it are `writable`.
         readable: further folders of data, as in a `ProcessSpec`.
         read_only: paths it may not change below its writable folders.
         temporary: the writable folder used as its `/tmp`.
         cache: the folder mounted as its `.cache`.
+    """
+
+    writable: tuple[str, ...]
+    narrowed: str | None = None
+    readable: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    temporary: str | None = None
+    cache: str | None = None
+
+
+def command_policy(
+    config: SandboxConfig,
+    status: LevelStatus,
+    limits: ProcessLimits,
+    folders: ProgramFolders,
+    *,
+    program: str,
+    network: Network = NO_NETWORK,
+    level: Level = "bash",
+) -> Policy:
+    """Return the policy of a workspace's programs: its folders, and its allowed network.
 
     Raises:
         ToolFailed: code `sandbox_unavailable`, if a folder of the service is inside one of these
             and cannot be hidden, or nothing restricts programs to folders.
     """
+    writable, narrowed = folders.writable, folders.narrowed
     if narrowed is not None and "landlock-fs" not in status.layers:
         raise sandbox_unavailable(
             "Programs cannot be restricted to some folders of a workspace here: this "
@@ -59,7 +69,7 @@ def command_policy(
         )
     disk = _least(limits.disk_bytes, config.disk_bytes)
     processes = _least(limits.processes, config.processes)
-    hidden = _hidden(config, status, (*writable, *readable))
+    hidden = _hidden(config, status, (*writable, *folders.readable))
     ports = _ports(config, status, network)
     served = served_ports(status, network)
     return Policy(
@@ -76,11 +86,11 @@ def command_policy(
         writable=writable,
         mounted=() if narrowed is None else (narrowed, *_apart(writable, narrowed)),
         readable=(*config.readable, *_python_of(program)),
-        exact=readable,
+        exact=folders.readable,
         hidden=hidden,
-        read_only=read_only,
-        temporary=temporary,
-        cache=cache,
+        read_only=folders.read_only,
+        temporary=folders.temporary,
+        cache=folders.cache,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
         served_ports=served,
@@ -99,15 +109,8 @@ def lenient_policy(
 ) -> Policy:
     """Return the policy of Python with the rights of a command, without network."""
     limits = ProcessLimits(wall_s=wall_s, cpu_s=int(wall_s) + 1)
-    return command_policy(
-        *(config, status, limits),
-        writable=writable,
-        program=sys.executable,
-        narrowed=narrowed,
-        read_only=read_only,
-        temporary=temporary,
-        level="lenient",
-    )
+    folders = ProgramFolders(writable, narrowed, read_only=read_only, temporary=temporary)
+    return command_policy(config, status, limits, folders, program=sys.executable, level="lenient")
 
 
 def pure_policy(

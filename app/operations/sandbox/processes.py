@@ -25,7 +25,7 @@ from app.operations.sandbox.change_watch import ChangeWatch, WatchedProgramFiles
 from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
-from app.operations.sandbox.policies import command_policy, served_ports
+from app.operations.sandbox.policies import ProgramFolders, command_policy, served_ports
 from app.operations.sandbox.process import SandboxedProcess, launch
 from app.operations.sandbox.sandbox import Sandbox
 
@@ -160,16 +160,16 @@ class SandboxedProcesses:
             extra = {name: f"{tmp}/{place}" for name, place in _CACHES.items()} | extra
         environment = clean_environment(tmp, extra, tmp)
         program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
-        policy = command_policy(
-            *(self._sandbox.config, status, spec.limits),
+        folders = ProgramFolders(
             writable=(*self._beneath.folders, tmp),
-            program=program,
             narrowed=self._beneath.root if self._beneath.roots else None,
-            network=network,
             readable=spec.readable,
             read_only=read_only,
             temporary=tmp,
             cache=await self._cache_folder(),
+        )
+        policy = command_policy(
+            *(self._sandbox.config, status, spec.limits, folders), program=program, network=network
         )
         return Job(
             policy=policy,
