@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from websockets.exceptions import ConnectionClosed
 
 from tests.channels.notifications.provider import Arrival, Provider, provider
 from tests.crash.trial import Moments
 from tests.support.http import HttpClient
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
-from tests.support.server_process import Server, new_session, server
+from tests.support.server_process import SERVICE_GONE, Server, new_session, server
 from tests.support.service import Chat
 
 # Of one goal, three calls are declined before further ones are refused unasked.
@@ -172,7 +171,7 @@ async def _work(running: Server, session_id: str, moments: Moments, *, says: boo
                     await _answer(chat, session_id, message)
                 elif message["type"] == "run_finished":
                     return
-    except (ConnectionClosed, httpx2.TransportError):
+    except SERVICE_GONE:
         await running.process.wait()
 
 

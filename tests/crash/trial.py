@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx2
-from websockets.exceptions import ConnectionClosed
-
 from app.agents.history import INTERRUPTED, NOT_RUN
 from tests.crash.model import LAST_WORDS, TURNS, MarkingModel, Model
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
-from tests.support.server_process import Server, new_session, server
+from tests.support.server_process import SERVICE_GONE, Server, new_session, server
 
 Event = dict[str, Any]
 OUTPUT_TOKENS = 15
@@ -231,7 +228,7 @@ async def _watch(
                 trial.begun = trial.begun or message.get("ref") == "u"
                 seen += [message] if "seq" in message else []
                 moments.next()
-    except (ConnectionClosed, httpx2.TransportError):
+    except SERVICE_GONE:
         await running.process.wait()
     finally:
         trial.acknowledged = max(trial.acknowledged, seen, key=len)

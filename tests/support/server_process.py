@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+import httpx2
 import websockets
+from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
 from tests.support import forked
@@ -28,6 +30,9 @@ ENVIRONMENT = {
     "TOLLGATE_ALLOW_ANONYMOUS": "true",
     "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
 }
+
+# How a client notices that a service was killed, also while it connects.
+SERVICE_GONE = (WebSocketException, ConnectionError, httpx2.TransportError)
 
 
 class Process(Protocol):
