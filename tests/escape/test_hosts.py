@@ -37,6 +37,12 @@ for pid in (PROXY_PROCESS, -PROXY_PROCESS, 1, os.getppid(), *range(2, 40)):
 
 
 @pytest.fixture
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a short name: the path of a socket is limited."""
+    return tmp_path_factory.mktemp("h")
+
+
+@pytest.fixture
 async def runner(tmp_path: Path) -> AsyncIterator[SandboxedRunner]:
     async with sandboxed("sandbox-with-hosts", tmp_path / "private") as made:
         yield made
@@ -44,23 +50,23 @@ async def runner(tmp_path: Path) -> AsyncIterator[SandboxedRunner]:
 
 @pytest.mark.parametrize("data", _REACHING.values(), ids=_REACHING)
 async def test_the_front_is_reached_by_what_names_it(
-    data: str, runner: SandboxedRunner, tmp_path: Path
+    data: str, runner: SandboxedRunner, base: Path
 ) -> None:
     source = f"{WAYS}\nHOST = {ALLOWED!r}\nsent(opened, HOST, 443, {data.strip()})"
     attempt = Attempt("allowed", "hosts", source, canary_reached, limits=Limits(wall_s=60))
 
-    _, harms = await judge(runner, attempt, "bash", tmp_path, {})
+    _, harms = await judge(runner, attempt, "bash", base, {})
 
     assert harms["canary_reached"] == "reached ['the front as another host']"
 
 
-async def test_no_program_ends_the_proxy(runner: SandboxedRunner, tmp_path: Path) -> None:
+async def test_no_program_ends_the_proxy(runner: SandboxedRunner, base: Path) -> None:
     await runner.rest()
     process = runner.proxy_process
     source = f"PROXY_PROCESS = {process}\n{_ENDING}"
     attempt = Attempt("end-proxy", "hosts", source, canary_reached, limits=Limits(wall_s=60))
 
-    evidence, harms = await judge(runner, attempt, "bash", tmp_path, {})
+    evidence, harms = await judge(runner, attempt, "bash", base, {})
 
     assert evidence.outcome.begun
     assert harms == {"namespace_made": harms["namespace_made"]}  # its own, as every run has

@@ -138,6 +138,29 @@ def test_every_layer_of_the_sandbox_is_used_but_the_one_that_docker_refuses(serv
     assert set(levels.values()) == {"ok"}, levels
 
 
+def test_with_the_profile_of_the_repository_commands_reach_allowed_hosts(
+    image: str, outer: int, tmp_path: Path
+):
+    files = (ROOT / "compose.yaml", ROOT / "compose.namespaces.yaml")
+    shutil.copytree(ROOT / "deploy", tmp_path / "deploy")
+    for made in composed(tmp_path, *files, image=image):
+        made.settings(
+            TOLLGATE_SANDBOX__ALLOWED_HOSTS=f"host.docker.internal:{outer}",
+            TOLLGATE_SANDBOX__ALLOW_NETWORKS="172.16.0.0/12",
+        )
+        made.up()
+        checks = json.loads(made.run("tollgate", "doctor", "--json"))["checks"]
+        said = {check["name"]: check["state"] for check in checks}
+        assert said["network by host"] == "ok"
+        fetch = (
+            "python3 -c 'import urllib.request as u;"
+            f' print(u.urlopen("http://host.docker.internal:{outer}/").status)\''
+        )
+        assert made.call("bash", command=fetch)["data"]["stdout"] == "200\n"
+        refused = made.call("bash", command="curl -sS http://other.example/; true")
+        assert refused["data"]["network"][0]["code"] == "not_allowed"
+
+
 def test_the_tools_that_run_programs_work_confined(service: Composed):
     assert prove_tools.main([service.url, TOKEN]) == 0
 
