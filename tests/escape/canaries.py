@@ -138,7 +138,11 @@ def _is_unused(port: int) -> bool:
 
 def _listening(family: socket.AddressFamily, address: object) -> socket.socket:
     server = socket.socket(family)
-    server.bind(address)  # type: ignore[arg-type]
+    try:
+        server.bind(address)  # type: ignore[arg-type]
+    except OSError:
+        server.close()
+        raise
     server.listen(16)
     server.setblocking(False)
     return server

@@ -35,8 +35,13 @@ ARGUMENTS = {
     "grep": {"pattern", "path", "glob", "type", "output_mode", "case_insensitive"}
     | {"fixed_strings", "multiline", "context_before", "context_after", "head_limit", "offset"}
     | {"word", "invert", "max_columns"},
-    "bash": {"command", "working_dir", "timeout", "on_timeout", "background", "pty", "keep_state"},
-    "powershell": {"command", "working_dir", "timeout", "on_timeout", "background", "pty"},
+    "bash": {
+        *("command", "working_dir", "timeout", "on_timeout", "background", "pty", "allow_hosts"),
+        "keep_state",
+    },
+    "powershell": {
+        *("command", "working_dir", "timeout", "on_timeout", "background", "pty", "allow_hosts"),
+    },
     "process": {"action", "process_id", "data", "close_input", "pattern", "offset", "limit"}
     | {"timeout"},
     "execute_python": {"code", "strictness"},

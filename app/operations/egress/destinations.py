@@ -10,7 +10,7 @@ from typing import Protocol
 
 from app.operations.egress.refusal import ConnectionRefused, Destination
 from app.operations.web.addresses import Reach
-from app.operations.web.network import AddressResolver
+from app.operations.web.resolver import AddressResolver
 
 _KEPT_S = 60.0
 _MOST_KEPT = 4_000

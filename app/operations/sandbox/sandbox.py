@@ -29,7 +29,7 @@ from app.operations.sandbox.status import judge
 from app.operations.sandbox.workers import Worker, park
 from app.operations.sandbox.zygote import Zygote
 from app.operations.web.addresses import Reach
-from app.operations.web.network import SystemResolver
+from app.operations.web.resolver import SystemResolver
 
 _log = logging.getLogger(__name__)
 

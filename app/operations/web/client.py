@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkBackend
 
     from app.operations.web.exchange import Exchange
-    from app.operations.web.network import AddressResolver
     from app.operations.web.raw_response import RawResponse
+    from app.operations.web.resolver import AddressResolver
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_ROBOTS_BYTES = 2_000_000
@@ -277,7 +277,7 @@ class Web:
         key = trusted or ""
         if key not in self._exchanges:
             from app.operations.web.exchange import Exchange
-            from app.operations.web.network import SystemResolver
+            from app.operations.web.resolver import SystemResolver
 
             if self._resolver is None:
                 self._resolver = SystemResolver()

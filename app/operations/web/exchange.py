@@ -13,9 +13,10 @@ from app.core.text import clean
 from app.core.tls import CLAUSES, tls_trouble
 from app.operations.web.bodies import ACCEPTED, BodyReader
 from app.operations.web.destinations import Destinations
-from app.operations.web.network import AddressResolver, CheckedNetwork, SystemResolver
+from app.operations.web.network import CheckedNetwork
 from app.operations.web.protocol import NotConnected
 from app.operations.web.raw_response import RawResponse
+from app.operations.web.resolver import AddressResolver, SystemResolver
 from app.operations.web.urls import WebUrl
 
 _CONNECT_S = 10.0
