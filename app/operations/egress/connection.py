@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -77,8 +77,8 @@ class Permission(Protocol):
             ConnectionRefused: there are too many.
         """
 
-    def closed(self, number: int, up: int, down: int) -> None:
-        """Report the end of a connection."""
+    def closed(self, number: int, up: int, down: int, refused: ConnectionRefused | None) -> None:
+        """Report the end of a connection, which may not have been made after all."""
 
     def refused(self, host: str, port: int, why: ConnectionRefused) -> None:
         """Report a connection that was not made."""
@@ -124,24 +124,18 @@ class ProxiedConnection:
         self._inner = inner
         self._outer: Side | None = None
         self.joined = False
+        self._number: int | None = None
 
     async def run(self) -> None:
         """Serve it to its end; raises nothing but cancellation."""
         wanted: _Wanted | None = None
         address, port = self._inner.local_address
         try:
-            async with asyncio.timeout(_FIRST_BYTES_S):
+            async with _first_bytes():
                 wanted = await self._identify(address, port)
             await self._connect(wanted)
         except ConnectionRefused as why:
             self._refuse(wanted or _unknown(address, port, self._permission), why)
-        except TimeoutError:
-            self._refuse(
-                wanted or _unknown(address, port, self._permission),
-                ConnectionRefused(
-                    "bad_request", "the program sent nothing to say which host it wants"
-                ),
-            )
         finally:
             self._inner.close()
             if self._outer is not None:
@@ -211,7 +205,8 @@ class ProxiedConnection:
         host, port = wanted.host, wanted.port
         self._permission.check(host, port)
         destinations = await self._permission.destinations(host, port)
-        number = self._permission.opened(host, port)
+        self._number = number = self._permission.opened(host, port)
+        refused: ConnectionRefused | None = None
         outer = Side(self._permission.spend)
         self._outer = outer
         try:
@@ -222,8 +217,11 @@ class ProxiedConnection:
             await self._join(wanted, outer)
             await outer.closed
             await self._inner.closed
+        except ConnectionRefused as why:
+            refused = why
+            raise
         finally:
-            self._permission.closed(number, self._inner.received, outer.received)
+            self._permission.closed(number, self._inner.received, outer.received, refused)
 
     async def _dial(self, outer: Side, destinations: Sequence[Destination], host: str) -> None:
         loop = asyncio.get_running_loop()
@@ -252,7 +250,7 @@ class ProxiedConnection:
         self.joined = True
 
     async def _named_request(self, wanted: _Wanted) -> RequestReader:
-        async with asyncio.timeout(_FIRST_BYTES_S):
+        async with _first_bytes():
             reader = await self._request(wanted.port)
         if reader.connect or reader.target != Target(wanted.host, wanted.port):
             raise ConnectionRefused(
@@ -263,7 +261,7 @@ class ProxiedConnection:
     async def _check_hello(self, wanted: _Wanted) -> None:
         data = b""
         name: str | None = None
-        async with asyncio.timeout(_FIRST_BYTES_S):
+        async with _first_bytes():
             while name is None:
                 more = await self._inner.take()
                 if not more:
@@ -284,8 +282,20 @@ class ProxiedConnection:
         self._inner.put_back(data)
 
     def _refuse(self, wanted: _Wanted, why: ConnectionRefused) -> None:
-        self._permission.refused(wanted.host, wanted.port, why)
+        if self._number is None:  # otherwise its end says so
+            self._permission.refused(wanted.host, wanted.port, why)
         self._inner.send(wanted.denied(why))
+
+
+@asynccontextmanager
+async def _first_bytes() -> AsyncIterator[None]:
+    """Refuse a program that sends too little in time."""
+    try:
+        async with asyncio.timeout(_FIRST_BYTES_S):
+            yield
+    except TimeoutError:
+        why = "the program sent nothing to say which host it wants"
+        raise ConnectionRefused("bad_request", why) from None
 
 
 class _Remainder:

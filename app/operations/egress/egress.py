@@ -112,7 +112,9 @@ class EgressNetwork:
                 message["connection"],
                 replace(
                     known,
-                    verdict="allowed",
+                    verdict="refused" if "code" in message else "allowed",
+                    code=message.get("code"),
+                    reason=message.get("reason"),
                     bytes_up=message["bytes_up"],
                     bytes_down=message["bytes_down"],
                     duration_s=message["duration_s"],

@@ -12,6 +12,7 @@ From the proxy:
     {"type": "question", "question": 12, "session": 7, "host": "a.example", "port": 443}
     {"type": "opened", "session": 7, "connection": 3, "host", "port"}
     {"type": "closed", "session": 7, "connection": 3, "bytes_up", "bytes_down", "duration_s"}
+        with "code" and "reason" if it was refused after all, by its first bytes or the host
     {"type": "refused", "session": 7, "host", "port", "code", "reason"}
     {"type": "ended", "session": 7, "unreported": 0}
 

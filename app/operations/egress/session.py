@@ -126,17 +126,18 @@ class EgressSession:
         )
         return self._last_number
 
-    def closed(self, number: int, up: int, down: int) -> None:
+    def closed(self, number: int, up: int, down: int, refused: ConnectionRefused | None) -> None:
         lasted = monotonic() - self._begun.pop(number)
-        self._report(
-            {
-                "type": "closed",
-                "connection": number,
-                "bytes_up": up,
-                "bytes_down": down,
-                "duration_s": round(lasted, 6),
-            }
-        )
+        message: Message = {
+            "type": "closed",
+            "connection": number,
+            "bytes_up": up,
+            "bytes_down": down,
+            "duration_s": round(lasted, 6),
+        }
+        if refused is not None:
+            message |= {"code": refused.code, "reason": refused.reason}
+        self._report(message)
 
     def refused(self, host: str, port: int, why: ConnectionRefused) -> None:
         self._refusals += 1

@@ -99,7 +99,7 @@ async def test_a_tls_greeting_that_names_another_host_is_refused(name: str, tmp_
 
     assert right.said.startswith("TLSv1")
     assert "access denied" in wrong.said.lower()
-    assert ("web.example", 443, "mismatch") in wrong.verdicts()
+    assert wrong.verdicts() == [("web.example", 443, "mismatch")]
 
 
 SERVER_FIRST = """
