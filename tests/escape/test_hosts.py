@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parts import SANDBOX
 from tests.escape.attempt import Attempt, Limits
 from tests.escape.attempts.ways import WAYS
 from tests.escape.driver import judge
@@ -14,8 +15,9 @@ from tests.escape.front import ALLOWED
 from tests.escape.judges import canary_reached
 from tests.escape.sandboxed import SandboxedRunner, sandboxed
 from tests.operations.egress.servers import Hosts, hello, programs
+from tests.support.binaries import needs
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, needs(SANDBOX)]
 
 _REACHING = {
     "the name": "hello(HOST)",

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parts import CURL, SANDBOX
 from tests.operations.egress.servers import Hosts, hello, programs
+from tests.support.binaries import needs
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, needs(SANDBOX)]
 
 MANY_CHUNKS = r"""
 import selectors, socket
@@ -70,6 +72,7 @@ while True:
 
 
 @pytest.mark.parametrize("program", [MANY_CHUNKS, MANY_HEADS, MANY_REFUSALS, NEVER_CLOSED])
+@needs(CURL)
 async def test_a_program_that_keeps_the_proxy_busy_leaves_other_sandboxes_served(
     program: str, tmp_path: Path
 ) -> None:

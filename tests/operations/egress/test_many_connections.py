@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parts import SANDBOX
 from tests.operations.egress.servers import Hosts, echo, hello, programs
+from tests.support.binaries import needs
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, needs(SANDBOX)]
 
 CLOSED_BY_THE_SERVER = """
 import urllib.request

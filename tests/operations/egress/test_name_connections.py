@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parts import SANDBOX
 from tests.operations.egress.servers import Hosts, programs
+from tests.support.binaries import needs
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, needs(SANDBOX)]
 
 PRELUDE = r"""
 import socket, struct

@@ -10,13 +10,16 @@ import pytest
 from app.execution.doctor.sandbox_checks import sandbox_checks
 from app.operations.sandbox import kernel_probe
 from app.operations.sandbox.status import judge
+from scripts.parts import CURL, SANDBOX
 from tests.operations.egress.servers import Hosts, echo, hello, programs
+from tests.support.binaries import needs
 from tests.support.certificates import certificate, server_context
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, needs(SANDBOX)]
 
 
 @pytest.mark.requirement("WB-03")
+@needs(CURL)
 async def test_plain_http_reaches_a_listed_host(tmp_path: Path) -> None:
     places = Hosts()
     async with (
@@ -34,6 +37,7 @@ async def test_plain_http_reaches_a_listed_host(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("WB-04", "WB-07")
+@needs(CURL)
 async def test_a_host_that_is_not_listed_is_not_found(tmp_path: Path) -> None:
     places = Hosts()
     async with programs(tmp_path, places, "web.example:80") as running:
@@ -49,6 +53,7 @@ async def test_a_host_that_is_not_listed_is_not_found(tmp_path: Path) -> None:
     ("url", "port"),
     [("https://web.example/", 443), ("http://web.example/", 80), ("telnet://web.example:22", 22)],
 )
+@needs(CURL)
 async def test_a_usual_port_that_is_not_listed_is_refused_by_name(
     url: str, port: int, tmp_path: Path
 ) -> None:
@@ -61,6 +66,7 @@ async def test_a_usual_port_that_is_not_listed_is_refused_by_name(
     assert places.asked == []
 
 
+@needs(CURL)
 async def test_tls_passes_through_untouched(tmp_path: Path) -> None:
     places, pem = Hosts(), certificate(tmp_path, "web.example")
     async with (
@@ -168,6 +174,7 @@ async def test_a_second_request_never_reaches_the_server(tmp_path: Path) -> None
     assert "GET /2" not in ran.said
 
 
+@needs(CURL)
 async def test_the_explicit_proxy_speaks_connect_and_socks(tmp_path: Path) -> None:
     places, pem = Hosts(), certificate(tmp_path, "web.example")
     listed = ("web.example", "web.example:80")
@@ -218,6 +225,7 @@ async def test_loopback_is_private_and_free(tmp_path: Path) -> None:
         *("http://1.1.1.1/", "http://[64:ff9b::a9fe:a9fe]/"),
     ],
 )
+@needs(CURL)
 async def test_an_address_that_is_not_listed_is_not_reached(url: str, tmp_path: Path) -> None:
     places = Hosts()
     async with programs(tmp_path, places, "web.example:80") as running:
@@ -229,6 +237,7 @@ async def test_an_address_that_is_not_listed_is_not_reached(url: str, tmp_path: 
 
 
 @pytest.mark.requirement("WB-09")
+@needs(CURL)
 async def test_a_killed_proxy_cuts_off_and_the_next_command_works(tmp_path: Path) -> None:
     places = Hosts()
     async with (
@@ -243,6 +252,7 @@ async def test_a_killed_proxy_cuts_off_and_the_next_command_works(tmp_path: Path
 
 
 @pytest.mark.requirement("WB-01")
+@needs(CURL)
 async def test_without_namespaces_nothing_is_reached_and_the_doctor_says_so(
     tmp_path: Path,
 ) -> None:

@@ -19,6 +19,7 @@ from scripts.parts import (
     OPENSSH,
     PIP,
     POSTGRESQL,
+    SANDBOX,
     WGET,
     Part,
 )
@@ -36,7 +37,7 @@ from tests.support.binaries import needs
 from tests.support.certificates import certificate, server_context
 from tests.support.sql_servers import DATABASE, HOST, PASSWORD, READER, postgres
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, needs(SANDBOX)]
 
 CA = "ca.pem"
 URL = f"https://{PACKAGES}/"
