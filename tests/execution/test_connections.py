@@ -16,14 +16,16 @@ from app.execution.connections.reader import ConnectionFilters, ConnectionReader
 from app.execution.connections.recorder import ConnectionRecorder
 from app.execution.outcome import CallOutcome
 from app.operations.protocols.processes import NetworkConnection
+from scripts.parts import SANDBOX
 from tests.execution.lab import Lab, open_lab
 from tests.operations.egress.servers import echo, local_server
+from tests.support.binaries import needs
+
+pytestmark = needs(SANDBOX)
 
 LOOPBACK = ["127.0.0.0/8"]
 ASK = """
 import socket
-
-pytestmark = needs(SANDBOX)
 with socket.create_connection(("127.0.0.1", {port})) as server:
     server.sendall(b"ping")
     print(server.recv(9).decode())
@@ -68,7 +70,7 @@ async def test_a_connection_is_in_the_result_and_a_row_of_its_call(lab: Lab, por
 
     outcome = await run(lab, "python3 ask.py")
 
-    assert outcome.result.data["stdout"] == "ping\n"
+    assert outcome.result.data["stdout"] == "ping\n", outcome.result.for_model()
     (shown,) = outcome.result.data["network"]
     assert (shown["host"], shown["port"], shown["verdict"]) == ("127.0.0.1", port, "allowed")
     assert (shown["connections"], shown["bytes_up"], shown["bytes_down"]) == (1, 4, 4)
@@ -155,7 +157,7 @@ async def test_a_call_reaches_a_host_that_a_person_approved_for_it(bare: Lab, po
     without = await bare.call("bash", call_id="c2", command="python3 ask.py")
 
     assert f"asks for network access to 127.0.0.1:{port}" in reason
-    assert outcome.result.data["stdout"] == "ping\n"
+    assert outcome.result.data["stdout"] == "ping\n", outcome.result.for_model()
     assert not without.result.success
     assert [row[:3] for row in await bare.rows(CONNECTIONS)] == [("127.0.0.1", port, "allowed")]
 
@@ -169,7 +171,7 @@ async def test_a_declined_host_is_not_reached(bare: Lab, port: int):
 async def test_a_host_of_the_project_needs_no_approval(lab: Lab, port: int):
     (Path(lab.context["project"].root) / "ask.py").write_text(ASK.format(port=port))
     outcome = await lab.call("bash", command="python3 ask.py", allow_hosts=[f"127.0.0.1:{port}"])
-    assert outcome.result.data["stdout"] == "ping\n"
+    assert outcome.result.data["stdout"] == "ping\n", outcome.result.for_model()
     assert lab.watcher.of("tool_confirmation_request") == []
 
 
