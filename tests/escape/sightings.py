@@ -23,6 +23,7 @@ from tests.escape.tree import (
     runs,
 )
 
+_ROUTES = "socket:NETLINK"
 _POLL_S = 0.03
 _MEASURE_S = 0.3
 _MEASURE_SHARE = 20  # tens of thousands of files are not counted all the time
@@ -150,7 +151,10 @@ class Watch:
         seen = self.seen
         held = links(f"/proc/{pid}/fd")
         seen.descriptors = max(seen.descriptors, len(held))
-        seen.kinds |= {_kind(pid, name, link) for name, link in held.items() if int(name) > 2}
+        kinds = {_kind(pid, name, link) for name, link in held.items() if int(name) > 2}
+        if _ROUTES in kinds and _sets_up(pid):
+            kinds.discard(_ROUTES)
+        seen.kinds |= kinds
         for kind, link in links(f"/proc/{pid}/ns").items():
             if kind in _ADDRESS_SPACES and link != own.get(kind):
                 spaces.setdefault(kind, set()).add(link)
@@ -167,6 +171,15 @@ class Watch:
                         used += entry.stat(follow_symlinks=False).st_blocks * 512
         self.seen.files = max(self.seen.files, count)
         self.seen.disk_bytes = max(self.seen.disk_bytes, used)
+
+
+def _sets_up(pid: int) -> bool:
+    """Whether it is a supervisor, which sets routes before its tree starts; never the tree."""
+    try:
+        is_ours = b"jail.zygote" in read(f"/proc/{pid}/cmdline")
+        return is_ours and b"Seccomp:\t0" in read(f"/proc/{pid}/status")
+    except OSError:
+        return False
 
 
 def left_after(before: set[int], token: str, seconds: float = 5.0) -> list[str]:
