@@ -98,12 +98,12 @@ test("a call tells what it reached; what was refused is seen while it is collaps
     await line.press("Enter");
     const rows = card.getByRole("group", { name: "Connections" }).getByRole("row");
     await counts(rows, 3);
-    const told = await rows.allInnerTexts();
+    const shown = await rows.allInnerTexts();
     assert.match(
-      told.join("\n"),
+      shown.join("\n"),
       new RegExp(`${reached()}\\s+Allowed\\s+1\\s+\\d+ B\\s+13\\.\\d KB`),
     );
-    assert.match(told.join("\n"), new RegExp(`${REFUSED}\\s+Refused[\\s\\S]*${sentence}`));
+    assert.match(shown.join("\n"), new RegExp(`${REFUSED}\\s+Refused[\\s\\S]*${sentence}`));
     assert.deepEqual(await axeOf(page), []);
 
     await press(card, "Arguments and timing");

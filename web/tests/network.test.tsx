@@ -86,7 +86,7 @@ test("hosts are counted once, and bytes in both directions", () => {
   expect(reasonsOf([one, other, other])).toEqual([other]);
 });
 
-test("a refusal is told in the reader's language, with the sentence of the service", () => {
+test("a refusal is shown in the reader's language, with the sentence of the service", () => {
   expect(refusalSaid("en", "not_allowed", REASON)).toEqual({ what: REASON, detail: null });
   const said = refusalSaid("zh", "not_allowed", REASON);
   expect(said.what).toMatch(/\p{Script=Han}/u);

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from datetime import timedelta
 
 from app.channels.notifications.capabilities import AnswerCapabilities
 from app.channels.notifications.outbox import NotificationOutbox
 from app.core.clock import Clock, isoformat
-from app.core.error_boundary import ErrorBoundary
-from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
+from app.governance.audit.retention import trim_daily
 
-log = logging.getLogger(__name__)
-
-TRIM_EVERY_S = 24 * 3600.0
-AGAIN_S = 60.0
 TRIM_ROWS = 500
 CAPABILITY_DAYS = 1
 
@@ -66,11 +59,4 @@ class NotificationRetention:
 
     async def run(self) -> None:
         """Trim now and once a day until cancelled; after a failure, a minute later."""
-        while True:
-            with ErrorBoundary() as held:
-                await self.trim()
-            if isinstance(held.error, StorageUnavailable):
-                log.warning("cannot delete old notifications: %s", held.error)
-            elif held.error is not None:
-                log.error("cannot delete old notifications", exc_info=held.error)
-            await asyncio.sleep(TRIM_EVERY_S if held.error is None else AGAIN_S)
+        await trim_daily(self.trim, "notifications")

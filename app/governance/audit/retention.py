@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -66,17 +66,6 @@ class RowRetention:
             removed += gone
         return removed
 
-    async def run(self) -> None:
-        """Trim now and once a day until cancelled; after a failure, a minute later."""
-        while True:
-            with ErrorBoundary() as held:
-                await self.trim()
-            if isinstance(held.error, StorageUnavailable):
-                log.warning("cannot delete old rows of %s: %s", self._kept.table, held.error)
-            elif held.error is not None:
-                log.error("cannot delete old rows of %s", self._kept.table, exc_info=held.error)
-            await asyncio.sleep(TRIM_EVERY_S if held.error is None else AGAIN_S)
-
     def _trim_some(self, transaction: Transaction, until: str) -> int:
         removed = transaction.execute(self._remove, (until, TRIM_ROWS))
         if removed:
@@ -86,10 +75,27 @@ class RowRetention:
         return removed
 
 
+async def trim_daily(trim: Callable[[], Awaitable[int]], subject: str) -> None:
+    """Trim now and once a day until cancelled; after a failure, a minute later.
+
+    Args:
+        subject: what is trimmed, for the log.
+    """
+    while True:
+        with ErrorBoundary() as held:
+            await trim()
+        if isinstance(held.error, StorageUnavailable):
+            log.warning("cannot delete old %s: %s", subject, held.error)
+        elif held.error is not None:
+            log.error("cannot delete old %s", subject, exc_info=held.error)
+        await asyncio.sleep(TRIM_EVERY_S if held.error is None else AGAIN_S)
+
+
 @asynccontextmanager
 async def trimmed(
     db: DatabaseWriter, clock: Clock, audit: AuditLog, kept: Kept
 ) -> AsyncIterator[None]:
     """Delete old rows for the duration of the block."""
-    async with background(RowRetention(db, clock, audit, kept).run()):
+    retention = RowRetention(db, clock, audit, kept)
+    async with background(trim_daily(retention.trim, f"rows of {kept.table}")):
         yield

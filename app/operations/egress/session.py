@@ -238,7 +238,7 @@ class EgressSession:
         side.closed.add_done_callback(lambda _: self._left(task))
 
     def _left(self, task: asyncio.Task[None]) -> None:
-        """The program has closed its side: what waits for an answer is of no use any more."""
+        """The program has closed its side: a pending answer is of no use any more."""
         connection = self._connections.get(task)
         if connection is not None and not connection.joined:
             task.cancel()
